@@ -1,0 +1,27 @@
+package graph
+
+// This file holds every bound of the package, with its reason. Each is tested at its edge.
+
+import "time"
+
+const (
+	MaxPayload   = 192 << 10 // bytes of payload JSON, plain (design §3); larger things are blobs sent by CID
+	MaxBlock     = 256 << 10 // bytes of a block: a sealed payload with overhead, refs and prev; also the largest gossip frame
+	MaxDepth     = 64        // nesting of payload JSON
+	MaxPrev      = 9         // the own previous entry and 8 other heads (design §3)
+	MaxRefs      = 256       // refs.messages of one entry: a merge of more is a mistake, and each is a parent to look up
+	MaxRefNodes  = 1024      // refs.nodes of one entry
+	MaxKind      = 32        // bytes of a kind's name
+	MaxSpaceName = 128       // bytes of a Space's name after trimming and NFC (design §3)
+	MaxSeq       = 1<<53 - 1 // so that every JSON reader can hold it
+
+	MaxFuture = 5 * time.Minute // an entry further ahead of our clock is held (design §3)
+
+	MaxHeldPerPeer   = 4096     // entries waiting for a parent, per delivering peer and Space, in memory
+	MaxHeldPerAuthor = 4096     // the same per author
+	MaxHeldBytes     = 32 << 20 // bytes of all of them, per Space
+	MaxStrangers     = 10_000   // entries of authors never yet granted, on disk, per delivering host and Space
+
+	MaxPage  = 1000 // messages in one page of a read
+	PageSize = 100  // when the reader says nothing
+)
