@@ -45,7 +45,7 @@ type Directory interface {
 	Nodes(ctx context.Context) ([]client.Node, error)
 	Node(ctx context.Context, id string) (client.Node, error)
 	Resolve(ctx context.Context, namespace, subject string) (client.Node, error)
-	Bind(ctx context.Context, nodeID string, b client.IdentityBinding) (client.Node, error)   // ErrConflict: bound elsewhere
+	Bind(ctx context.Context, nodeID string, b client.IdentityBinding) (client.Node, error) // ErrConflict: bound elsewhere
 	Unbind(ctx context.Context, nodeID string, b client.IdentityBinding) (client.Node, error)
 	Spaces(ctx context.Context) ([]client.SpaceInfo, error)
 	SpaceInfo(ctx context.Context, id string) (client.SpaceInfo, error)
@@ -75,6 +75,8 @@ type Admin interface {
 	RevokeInvite(ctx context.Context, id string) error
 	Revoke(ctx context.Context, subject string) error
 	Join(ctx context.Context, ticket string) (client.JoinResult, error)
+	// SetOffline closes every connection to other hosts and refuses new ones, or comes back and redials.
+	SetOffline(ctx context.Context, offline bool) error
 	Verify(ctx context.Context) (client.VerifyReport, error)
 	Export(ctx context.Context, spaceID string, w io.Writer) error
 	Import(ctx context.Context, r io.Reader) (client.ImportResult, error)

@@ -12,6 +12,7 @@ type Status struct {
 	Addrs    []string      `json:"addrs"`
 	Uptime   float64       `json:"uptime_s"`
 	ClockOff string        `json:"clock_off,omitempty"` // said where peers disagree with our clock
+	Offline  bool          `json:"offline,omitempty"`
 	Spaces   []SpaceStatus `json:"spaces"`
 	Peers    []PeerStatus  `json:"peers"`
 }
