@@ -108,6 +108,7 @@ type ReadQuery struct {
 	All       bool
 	After     string // a message ID
 	Limit     int    // 0: default
+	Order     string // with All: "" arrival order, "canonical" the order all replicas share, from the oldest
 }
 
 // FindQuery selects messages across Spaces; fields left empty don't narrow.
