@@ -1,0 +1,185 @@
+package client
+
+// This file holds Listen: a stream of Server-Sent Events that goes on over lost connections without a gap.
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Listen replays what is after the cursor, then follows until ctx ends (which ends the sequence without an error). A
+// lost connection is made anew from the last event's ID. An error is yielded last: the first connection failed (after
+// RetryFor), or the daemon refused. Lines may have any length.
+func (c *Client) Listen(ctx context.Context, q ListenQuery) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		if err := c.setup(); err != nil {
+			yield(Event{}, err)
+			return
+		}
+		s := stream{client: c, query: q, cursor: q.After, yield: yield}
+		for n := 0; ; n++ {
+			before := s.seen
+			err := s.follow(ctx)
+			if ctx.Err() != nil || errors.Is(err, errStopped) {
+				return
+			}
+			if s.seen != before {
+				n = 0
+			}
+			if !s.goesOn(err) {
+				yield(Event{}, err)
+				return
+			}
+			if pause(ctx, n) != nil {
+				return
+			}
+		}
+	}
+}
+
+var errStopped = errors.New("the reader stopped")
+
+// stream is one Listen over all its connections.
+type stream struct {
+	client *Client
+	query  ListenQuery
+	cursor string // the last ID seen
+	seen   int    // blocks read
+	opened bool   // connected at least once
+	yield  func(Event, error) bool
+}
+
+// goesOn says whether another connection may mend err.
+func (s *stream) goesOn(err error) bool {
+	return s.opened && (err == nil || IsUnreachable(err) || IsCode(err, CodeUnavailable) || IsCode(err, CodeInternal))
+}
+
+// follow reads one connection to its end.
+func (s *stream) follow(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	return s.client.try(ctx, s.request(), func(resp *http.Response) error {
+		defer resp.Body.Close()
+		s.opened = true
+		quiet := time.AfterFunc(quietFor, cancel)
+		defer quiet.Stop()
+		err := s.read(bufio.NewReader(&awake{resp.Body, quiet}))
+		if err == nil || errors.Is(err, errStopped) {
+			return err
+		}
+		return &Error{Code: CodeUnreachable, Detail: "the stream was lost: " + err.Error(), cause: err}
+	})
+}
+
+func (s *stream) request() request {
+	q := s.query
+	path := "/spaces/" + url.PathEscape(q.SpaceID) + "/sse"
+	switch {
+	case q.Inbox:
+		path = "/nodes/" + s.client.self("") + "/sse"
+	case q.MessageID != "":
+		path = "/spaces/" + url.PathEscape(q.SpaceID) + "/messages/" + url.PathEscape(q.MessageID) + "/sse"
+	}
+	v := url.Values{}
+	set(v, "head", q.Head)
+	setInt(v, "fork_depth", q.ForkDepth)
+	h := http.Header{"Accept": {"text/event-stream"}}
+	switch {
+	case s.cursor != "":
+		h.Set("Last-Event-ID", s.cursor)
+	case q.FromStart:
+		v.Set("from", "start")
+	}
+	return request{method: http.MethodGet, path: path, query: v, header: h, replayable: false}
+}
+
+// read parses events until the stream ends; a clean end is nil.
+func (s *stream) read(r *bufio.Reader) error {
+	var ev, id string
+	var data []byte
+	for {
+		line, err := r.ReadBytes('\n')
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil // an unfinished block is dropped: it comes again after the last ID
+			}
+			return err
+		}
+		line = bytes.TrimRight(line, "\r\n")
+		if len(line) == 0 {
+			if err := s.dispatch(ev, id, data); err != nil {
+				return err
+			}
+			ev, id, data = "", "", nil
+			continue
+		}
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		value = bytes.TrimPrefix(value, []byte(" "))
+		switch string(name) {
+		case "event":
+			ev = string(value)
+		case "id":
+			id = string(value)
+		case "data":
+			if data != nil {
+				data = append(data, '\n')
+			}
+			data = append(data, value...)
+		}
+	}
+}
+
+// dispatch hands one block on. A block with an ID alone only moves the cursor.
+func (s *stream) dispatch(ev, id string, data []byte) error {
+	if data != nil {
+		e := Event{Type: ev}
+		if ev == "" {
+			e.Type = "message"
+		}
+		if ev == "error" {
+			return streamError(data)
+		}
+		if err := json.Unmarshal(data, &e.Message); err != nil {
+			return &Error{Code: CodeInternal, Detail: "an event is no JSON: " + strconv.Quote(string(data[:min(len(data), 80)]))}
+		}
+		if !s.yield(e, nil) {
+			return errStopped
+		}
+	}
+	if id != "" {
+		s.cursor = id
+	}
+	s.seen++
+	return nil
+}
+
+func streamError(data []byte) error {
+	var p Problem
+	if json.Unmarshal(data, &p) != nil || p.Code == "" {
+		return &Error{Code: CodeUnavailable, Detail: "the stream ended: " + string(data)}
+	}
+	return &Error{Status: p.Status, Code: p.Code, Detail: p.Detail, Hint: p.Hint}
+}
+
+// awake puts off the timer at every read that brings something.
+type awake struct {
+	r io.Reader
+	t *time.Timer
+}
+
+func (a *awake) Read(p []byte) (int, error) {
+	n, err := a.r.Read(p)
+	if n > 0 {
+		a.t.Reset(quietFor)
+	}
+	return n, err
+}
