@@ -12,6 +12,9 @@ const (
 	MaxRefs      = 256       // refs.messages of one entry: a merge of more is a mistake, and each is a parent to look up
 	MaxRefNodes  = 1024      // refs.nodes of one entry
 	MaxKind      = 32        // bytes of a kind's name
+	MaxNest      = 32        // nesting of a block's CBOR, the outer array being 1; the format's own is 4
+	MaxType      = 256       // bytes of a content type: plugins are found by it
+	MaxFounders  = 16        // founders of a Network: the root of its grants, not its members
 	MaxSpaceName = 128       // bytes of a Space's name after trimming and NFC (design §3)
 	MaxSeq       = 1<<53 - 1 // so that every JSON reader can hold it
 
@@ -24,4 +27,10 @@ const (
 
 	MaxPage  = 1000 // messages in one page of a read
 	PageSize = 100  // when the reader says nothing
+
+	nonceSize  = 32   // bytes of a Network's nonce
+	maxGenesis = 2048 // bytes of a genesis block: 16 founders, a name and a signature make under 1 KiB
+	maxKeys    = 4096 // expanded keys kept at hand: 1.5 KiB each, so 6 MiB at most
+	batchSize  = 512  // signatures verified at once: larger gains little, and one bad one costs them all again
+	leastBatch = 4    // below it a batch is no faster than one by one
 )
