@@ -16,7 +16,8 @@ import (
 // Space creates the Space of that name or joins it; doing so again changes nothing but the description and tags.
 func (c *Client) Space(ctx context.Context, in SpaceCreate) (SpaceInfo, error) {
 	var out SpaceInfo
-	return out, c.post(ctx, "/spaces", in, &out, true)
+	err := c.post(ctx, "/spaces", in, &out, true)
+	return out, err
 }
 
 // Send says something in a Space. Without an IdempotencyKey it makes one, so that a try repeated after a lost
@@ -44,6 +45,7 @@ func (c *Client) Read(ctx context.Context, q ReadQuery) (Page, error) {
 	set(v, "message_id", q.MessageID)
 	set(v, "direction", q.Direction)
 	set(v, "after", q.After)
+	set(v, "order", q.Order)
 	setInt(v, "limit", q.Limit)
 	if q.All {
 		v.Set("all", "true")
@@ -88,19 +90,22 @@ func (c *Client) Ack(ctx context.Context, nodeID string, messageIDs []string) er
 // Nodes returns every Node known here.
 func (c *Client) Nodes(ctx context.Context) ([]Node, error) {
 	var out []Node
-	return out, c.get(ctx, "/nodes", nil, &out)
+	err := c.get(ctx, "/nodes", nil, &out)
+	return out, err
 }
 
 // Node returns one Node; "" is the Token's own.
 func (c *Client) Node(ctx context.Context, id string) (Node, error) {
 	var out Node
-	return out, c.get(ctx, "/nodes/"+c.self(id), nil, &out)
+	err := c.get(ctx, "/nodes/"+c.self(id), nil, &out)
+	return out, err
 }
 
 // Resolve finds the Node bound to an identity.
 func (c *Client) Resolve(ctx context.Context, namespace, subject string) (Node, error) {
 	var out Node
-	return out, c.get(ctx, "/nodes/resolve", url.Values{"namespace": {namespace}, "subject": {subject}}, &out)
+	err := c.get(ctx, "/nodes/resolve", url.Values{"namespace": {namespace}, "subject": {subject}}, &out)
+	return out, err
 }
 
 // Bind ties a Node to an identity; a conflict where that is another Node's.
@@ -126,13 +131,15 @@ func (c *Client) identity(ctx context.Context, method, nodeID string, b Identity
 // Spaces returns every Space known here.
 func (c *Client) Spaces(ctx context.Context) ([]SpaceInfo, error) {
 	var out []SpaceInfo
-	return out, c.get(ctx, "/spaces", nil, &out)
+	err := c.get(ctx, "/spaces", nil, &out)
+	return out, err
 }
 
 // SpaceInfo describes one Space.
 func (c *Client) SpaceInfo(ctx context.Context, id string) (SpaceInfo, error) {
 	var out SpaceInfo
-	return out, c.get(ctx, "/spaces/"+url.PathEscape(id), nil, &out)
+	err := c.get(ctx, "/spaces/"+url.PathEscape(id), nil, &out)
+	return out, err
 }
 
 // View asks a plugin for one of its views; params is a JSON object or nil.
@@ -140,7 +147,8 @@ func (c *Client) View(ctx context.Context, spaceID, plugin, view string, params 
 	var out json.RawMessage
 	v := url.Values{}
 	set(v, "params", string(params))
-	return out, c.get(ctx, pluginPath(spaceID, plugin)+"/views/"+url.PathEscape(view), v, &out)
+	err := c.get(ctx, pluginPath(spaceID, plugin)+"/views/"+url.PathEscape(view), v, &out)
+	return out, err
 }
 
 // StateHash returns the hash that equal replicas of a plugin's state share, and whether it covers all visible messages.

@@ -20,7 +20,8 @@ func (c *Client) Register(ctx context.Context, in AuthRegister) (AuthResponse, e
 	if in.AccessKey == "" {
 		in.AccessKey = c.key
 	}
-	return out, c.post(ctx, "/auth/register", in, &out, false)
+	err := c.post(ctx, "/auth/register", in, &out, false)
+	return out, err
 }
 
 // Health reports nil where a daemon answers.
@@ -32,19 +33,22 @@ func (c *Client) Ready(ctx context.Context) error { return c.get(ctx, "/ready", 
 // Status says how the host is.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	var out Status
-	return out, c.get(ctx, "/admin/status", nil, &out)
+	err := c.get(ctx, "/admin/status", nil, &out)
+	return out, err
 }
 
 // Invite makes a ticket.
 func (c *Client) Invite(ctx context.Context, in InviteCreate) (Invite, error) {
 	var out Invite
-	return out, c.post(ctx, "/admin/invites", in, &out, false)
+	err := c.post(ctx, "/admin/invites", in, &out, false)
+	return out, err
 }
 
 // Invites lists the tickets made, without their secrets.
 func (c *Client) Invites(ctx context.Context) ([]Invite, error) {
 	var out []Invite
-	return out, c.get(ctx, "/admin/invites", nil, &out)
+	err := c.get(ctx, "/admin/invites", nil, &out)
+	return out, err
 }
 
 // RevokeInvite ends a ticket.
@@ -61,13 +65,20 @@ func (c *Client) Revoke(ctx context.Context, subject string) error {
 // Join makes the host a member of the ticket's Network.
 func (c *Client) Join(ctx context.Context, ticket string) (JoinResult, error) {
 	var out JoinResult
-	return out, c.post(ctx, "/admin/join", map[string]string{"ticket": ticket}, &out, false)
+	err := c.post(ctx, "/admin/join", map[string]string{"ticket": ticket}, &out, false)
+	return out, err
+}
+
+// SetOffline cuts the host off from all others, or lets it come back.
+func (c *Client) SetOffline(ctx context.Context, offline bool) error {
+	return c.post(ctx, "/admin/offline", map[string]bool{"offline": offline}, nil, true)
 }
 
 // Verify walks everything the host stores.
 func (c *Client) Verify(ctx context.Context) (VerifyReport, error) {
 	var out VerifyReport
-	return out, c.post(ctx, "/admin/verify", json.RawMessage("{}"), &out, true)
+	err := c.post(ctx, "/admin/verify", json.RawMessage("{}"), &out, true)
+	return out, err
 }
 
 // Export writes a Space as a CAR file.

@@ -73,7 +73,8 @@ func (s *stream) follow(ctx context.Context) error {
 		quiet := time.AfterFunc(quietFor, cancel)
 		defer quiet.Stop()
 		err := s.read(bufio.NewReader(&awake{resp.Body, quiet}))
-		if err == nil || errors.Is(err, errStopped) {
+		var known *Error
+		if err == nil || errors.Is(err, errStopped) || errors.As(err, &known) {
 			return err
 		}
 		return &Error{Code: CodeUnreachable, Detail: "the stream was lost: " + err.Error(), cause: err}
