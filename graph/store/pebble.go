@@ -9,6 +9,7 @@ import (
 	"iter"
 	"log/slog"
 	"sync"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -93,9 +94,13 @@ func options(o Options, h *health, lock *pebble.Lock) *pebble.Options {
 	return p
 }
 
-// lockError tells a directory in use from one that can't be written.
+// lockError tells a directory in use from one that can't be locked: the lock answers EAGAIN or EACCES where another
+// process has it and has no errno at all where this one does, and a file that can't be made is a PathError.
 func lockError(dir string, err error) error {
-	if errors.Is(err, fs.ErrPermission) || vfs.IsNoSpaceError(err) {
+	var path *fs.PathError
+	var no syscall.Errno
+	inUse := !errors.As(err, &no) || no == syscall.EAGAIN || no == syscall.EACCES
+	if errors.As(err, &path) || !inUse {
 		return explain(dir, "open", err)
 	}
 	return fmt.Errorf("open store %s: %w: another process has it open: stop that one, or name another data dir: %w", dir, graph.ErrConflict, err)

@@ -20,7 +20,10 @@ import (
 	"plexus/graph/store"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// Pebble v2.1.7 leaves this one behind when Open fails late: an Open that a test makes fail.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/cockroachdb/pebble/v2.(*ConcurrencyLimitScheduler).periodicGranter"))
+}
 
 // both runs a test over each implementation.
 func both(t *testing.T, f func(t *testing.T, st graph.Store)) {
@@ -420,3 +423,5 @@ func expect(model map[string]string, lo, hi string, reverse bool) string {
 	}
 	return b.String()
 }
+
+func one() *big.Int { return big.NewInt(1) }
