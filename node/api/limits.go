@@ -1,0 +1,21 @@
+package api
+
+// This file holds every bound of the package, with its reason. Each is tested at its edge.
+
+import (
+	"time"
+
+	"plexus/graph"
+)
+
+const (
+	// MaxBody is the most bytes of a JSON request: the largest payload, the largest refs (256 messages and 1,024 nodes of
+	// about 60 bytes each), and room for whitespace.
+	MaxBody = graph.MaxPayload + 96<<10
+
+	maxKey     = 256              // bytes of an Idempotency-Key: a UUID several times over
+	maxAck     = 1000             // messages acknowledged at once: a page of the inbox
+	bodyWithin = 30 * time.Second // to receive a body in; a slower client holds a connection for nothing
+	writeWait  = 30 * time.Second // a stream's reader that takes nothing for so long is gone; it resumes by Last-Event-ID
+	keepAlive  = 15 * time.Second // between comments on a quiet stream: below the idle time-outs of common proxies
+)
