@@ -120,21 +120,21 @@ func (r *reader) signedGenesis(g *Genesis) {
 	}
 }
 
-// GenesisMap reads a map of exactly these keys, which stand in their canonical order: an unknown one would give one
-// Space two IDs.
+// GenesisMap reads a map of exactly these keys, which are in canonical order: an unknown one would give one Space
+// two IDs.
 func (r *reader) genesisMap(g *Genesis, names []string) {
 	n := r.want(majorMap, "", "a map")
+	exact := n == uint64(len(names))
 	var k []byte
 	for i := uint64(0); i < n && r.err == nil; i++ {
 		k = r.key(k)
-		if r.err == nil && (n != uint64(len(names)) || string(k) != names[i]) {
-			r.fail(RuleGenesis, "", "doesn't have exactly the keys of its kind")
-		}
-		if r.err == nil {
-			r.genesisField(g, string(k))
+		if exact = exact && string(k) == names[i]; exact {
+			r.genesisField(g, names[i])
+		} else {
+			r.skip(3)
 		}
 	}
-	if r.err == nil && n == 0 {
+	if !exact {
 		r.fail(RuleGenesis, "", "doesn't have exactly the keys of its kind")
 	}
 }
