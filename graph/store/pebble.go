@@ -278,8 +278,8 @@ func checkOps(ops []graph.Op) error {
 			return fmt.Errorf("apply: %w: empty key", graph.ErrInvalid)
 		case o.Kind > graph.DelRange:
 			return fmt.Errorf("apply: %w: unknown kind of op %d", graph.ErrInvalid, o.Kind)
-		case o.Kind == graph.Sum && len(o.Value) != sumSize:
-			return fmt.Errorf("apply: %w: a sum of %d bytes instead of %d", graph.ErrInvalid, len(o.Value), sumSize)
+		case o.Kind == graph.Sum && len(o.Value) != graph.SumSize:
+			return fmt.Errorf("apply: %w: a sum of %d bytes instead of %d", graph.ErrInvalid, len(o.Value), graph.SumSize)
 		}
 	}
 	return nil

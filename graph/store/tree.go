@@ -92,10 +92,10 @@ func (l *leaf) apply(o graph.Op, seed maphash.Seed) *leaf {
 	case graph.Del:
 		return l.cut(key, key+"\x00")
 	case graph.Sum:
-		var sum [sumSize]byte
+		var sum [graph.SumSize]byte
 		old, _ := l.get(key)
-		addSum(&sum, old)
-		addSum(&sum, o.Value)
+		graph.AddSum(&sum, old)
+		graph.AddSum(&sum, o.Value)
 		return l.set(key, sum[:], maphash.String(seed, key))
 	default: // DelRange; checkOps lets no other in
 		return l.cut(key, string(o.Value))
