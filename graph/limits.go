@@ -24,6 +24,9 @@ const (
 	MaxHeldPerAuthor = 4096     // the same per author
 	MaxHeldBytes     = 32 << 20 // bytes of all of them, per Space
 	MaxStrangers     = 10_000   // entries of authors never yet granted, on disk, per delivering host and Space
+	MaxStrangerBytes = 32 << 20 // bytes of their blocks, so that a few hosts can't fill a disk
+	MaxFutures       = 4096     // names of entries ahead of our clock, per delivering host and Space: 72 bytes each
+	MaxRecordName    = 16       // bytes of a Records keyspace's name: it stands in every key
 
 	MaxPage  = 1000 // messages in one page of a read
 	PageSize = 100  // when the reader says nothing
@@ -33,4 +36,13 @@ const (
 	maxKeys    = 4096 // expanded keys kept at hand: 1.5 KiB each, so 6 MiB at most
 	batchSize  = 512  // signatures verified at once: larger gains little, and one bad one costs them all again
 	leastBatch = 4    // below it a batch is no faster than one by one
+
+	heldOverhead = 600      // bytes of memory a held entry takes beside its block
+	heldParent   = 200      // and for each parent it waits for
+	maxDead      = 4096     // IDs refused lately, per Space: enough not to ask for a bad parent in a circle
+	maxRecent    = 16 << 20 // bytes of entries kept at hand in each of two generations, for all Spaces together
+	chunkEntries = 2048     // entries of one transaction of Apply …
+	chunkBytes   = 8 << 20  // … and bytes of their blocks: a batch is in memory as a whole
+	tailPage     = 256      // records a Tail reads at once: then the store's view is let go of
+	lanePage     = 256      // keys a Since reads at once of each author: 10 KiB
 )

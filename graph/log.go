@@ -1,11 +1,15 @@
 package graph
 
-// This file holds the Log: all Spaces of one data dir, the arrival numbers they share, and the small records other
-// parts of the node keep beside them.
+// This file holds the Log: all Spaces of one data dir and the arrival numbers they share.
 
 import (
 	"context"
-	"iter"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -31,92 +35,238 @@ type Stored struct {
 	Entry *Entry
 }
 
-// Standing is what access rules say of an author in a Space. A pure function of the admitted access entries.
-type Standing struct {
-	Known bool // ever granted or enrolled: the author's entries are admitted. Never goes back to false
-	May   bool // entries are visible (subject to Cuts); false: all void
-	Cuts  []ID // where not empty: visible is only what lies in the own-chain past (itself included) of every one
-}
-
-// Rights answers for every author and Space. graph/access has the real one; implementations are immutable values.
-type Rights interface {
-	Standing(space Genesis, author NodeID) Standing
-}
-
 // LogOptions are Open's settings; the zero value works.
 type LogOptions struct {
 	Now    func() time.Time // nil: time.Now
-	Rights Rights           // nil: nobody is known, so everything is held
+	Rights Rights           // nil: until Apply, what was applied before the restart stays, and no further author is known
 }
 
-// Log is all Spaces of one data dir.
-type Log struct{ _ int }
+// Log is all Spaces of one data dir. Safe for concurrent use.
+type Log struct {
+	st     Store
+	now    func() time.Time
+	recent recent
+	mark   mark // of all Spaces
+	closed atomic.Bool
 
-// OpenLog opens what lies in the store and brings each Space's visibility up to rights that changed meanwhile.
+	applying sync.Mutex // one Apply or Create at a time; taken before all others
+
+	mu     sync.RWMutex // owns what follows; never held while a Space's mutex is taken
+	spaces map[ID]*Space
+	byNum  map[num]*Space
+	rights Rights
+
+	commit sync.Mutex // owns what follows: numbers are given and batches applied one after the other
+	next   Pos        // the last number given
+	broken error      // a sync failed: nothing is written any more
+}
+
+// OpenLog opens what lies in the store and, given rights, brings each Space's visibility up to them.
 // It starts no goroutine.
-func OpenLog(st Store, o LogOptions) (*Log, error) { panic("unimplemented") }
+func OpenLog(st Store, o LogOptions) (*Log, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	l := &Log{st: st, now: o.Now, spaces: map[ID]*Space{}, byNum: map[num]*Space{}, rights: nobody{}}
+	for kv, err := range st.Scan([]byte{ksRun}, []byte{ksRun + 1}, true) {
+		if err != nil {
+			return nil, fmt.Errorf("open log: %w", err)
+		}
+		l.next = get64[Pos](kv.Key[1:])
+		break
+	}
+	l.mark.pos = l.next
+	if err := l.load(); err != nil {
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	if o.Rights != nil {
+		if err := l.Apply(context.Background(), o.Rights); err != nil {
+			return nil, fmt.Errorf("open log: %w", err)
+		}
+	}
+	return l, nil
+}
 
-// Close is safe twice; it doesn't close the Store.
-func (l *Log) Close() error { panic("unimplemented") }
+// load reads the table of Spaces.
+func (l *Log) load() error {
+	for kv, err := range l.st.Scan([]byte{ksGenesis}, []byte{ksGenesis + 1}, false) {
+		if err != nil {
+			return err
+		}
+		g, err := DecodeGenesis(slices.Clone(kv.Value))
+		if err != nil {
+			return fmt.Errorf("genesis: %w", err)
+		}
+		s := newSpace(l, num(binary.BigEndian.Uint32(kv.Key[1:])), g)
+		if err := s.load(); err != nil {
+			return fmt.Errorf("space %s: %w", g.ID, err)
+		}
+		l.spaces[g.ID], l.byNum[s.num] = s, s
+	}
+	return nil
+}
 
-// Create makes the Space of a genesis, or returns the one that is there.
-func (l *Log) Create(ctx context.Context, g Genesis) (*Space, error) { panic("unimplemented") }
+// Close ends every Tail and Wait with ErrClosed and refuses what is begun after it. It is safe twice; it doesn't close the Store.
+func (l *Log) Close() error {
+	if l.closed.Swap(true) {
+		return nil
+	}
+	l.mark.close()
+	for _, s := range l.list() {
+		s.mark.close()
+	}
+	return nil
+}
+
+// Create makes the Space of a genesis, or returns the one that is there. A new one is durable when Create returns.
+func (l *Log) Create(ctx context.Context, g Genesis) (*Space, error) {
+	l.applying.Lock()
+	defer l.applying.Unlock()
+	if s, err := l.Space(g.ID); err == nil || !errors.Is(err, ErrNotFound) {
+		return s, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s := newSpace(l, num(len(l.byNum)+1), g)
+	s.rights = l.Rights()
+	wait, err := l.st.Apply([]Op{{Kind: Set, Key: genesisKey(s.num), Value: g.Block}})
+	if err == nil {
+		err = wait()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create space %s: %w", g.ID, err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.spaces[g.ID], l.byNum[s.num] = s, s
+	if l.closed.Load() {
+		s.mark.close()
+	}
+	return s, nil
+}
 
 // Space returns a Space by ID, or ErrNotFound.
-func (l *Log) Space(id ID) (*Space, error) { panic("unimplemented") }
-
-// Spaces lists the IDs, ascending.
-func (l *Log) Spaces() []ID { panic("unimplemented") }
-
-// Apply sets the rights from now on. Each Space is brought up to them in one transaction of its own: Shown and
-// Withdrawn records are appended, entries of authors now known are admitted from the held ones. A crash in between is made good
-// by OpenLog or the next Apply. The returned records are those appended.
-func (l *Log) Apply(ctx context.Context, r Rights) error { panic("unimplemented") }
-
-// Rights returns what Apply set last.
-func (l *Log) Rights() Rights { panic("unimplemented") }
-
-// Last returns the greatest durable arrival number.
-func (l *Log) Last() Pos { panic("unimplemented") }
-
-// Tail yields every record after a position in every Space, in arrival order, and waits for more until ctx ends
-// (which ends the sequence without an error). Only durable records are seen. A slow reader is read back
-// from the store; it holds up nobody.
-func (l *Log) Tail(ctx context.Context, after Pos) iter.Seq2[Stored, error] { panic("unimplemented") }
-
-// Wait blocks until Last() > after, or ctx ends (its error).
-func (l *Log) Wait(ctx context.Context, after Pos) error { panic("unimplemented") }
-
-// Inbox returns shown messages that name the node, over all Spaces, by arrival.
-func (l *Log) Inbox(ctx context.Context, node NodeID, p Page) ([]Stored, error) {
-	panic("unimplemented")
+func (l *Log) Space(id ID) (*Space, error) {
+	if l.closed.Load() {
+		return nil, ErrClosed
+	}
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if s := l.spaces[id]; s != nil {
+		return s, nil
+	}
+	return nil, fmt.Errorf("space '%s': %w", id, ErrNotFound)
 }
 
-// All returns shown messages of all Spaces, by arrival.
-func (l *Log) All(ctx context.Context, p Page) ([]Stored, error) { panic("unimplemented") }
+// Spaces lists the IDs, ascending.
+func (l *Log) Spaces() []ID {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	ids := make([]ID, 0, len(l.spaces))
+	for id := range l.spaces {
+		ids = append(ids, id)
+	}
+	slices.SortFunc(ids, ID.Compare)
+	return ids
+}
 
-// Find returns an admitted entry by ID in whichever Space it lies, with its first arrival position, void ones
-// included (a cursor may name one); else ErrNotFound.
-func (l *Log) Find(id ID) (Stored, error) { panic("unimplemented") }
+// list returns the Spaces in the order they were made.
+func (l *Log) list() []*Space {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	out := make([]*Space, 0, len(l.byNum))
+	for n := num(1); int(n) <= len(l.byNum); n++ {
+		out = append(out, l.byNum[n])
+	}
+	return out
+}
 
-// Records returns a keyspace for another part of the node (tokens, plugin state, cursors), apart from all others.
-// The name is 1–16 bytes. Writes go through Records.Apply, or ride in the transaction of a Send or Add.
-func (l *Log) Records(name string) Records { panic("unimplemented") }
+// Rights returns what Apply set last; before that, rights by which nobody is known.
+func (l *Log) Rights() Rights {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.rights
+}
 
-// Records is a named keyspace beside the Spaces. Keys are the caller's.
-type Records struct{ _ int }
+// Last returns the greatest durable arrival number.
+func (l *Log) Last() Pos { return l.mark.last() }
 
-// Get returns ErrNotFound for an absent key.
-func (r Records) Get(key []byte) ([]byte, error) { panic("unimplemented") }
+// Wait blocks until Last() > after, or ctx ends (its error), or the Log is closed (ErrClosed).
+func (l *Log) Wait(ctx context.Context, after Pos) error {
+	_, err := l.mark.wait(ctx, after)
+	return err
+}
 
-// Scan yields lo ≤ key < hi (nil hi: to the end) in order; see Store.Scan.
-func (r Records) Scan(lo, hi []byte, reverse bool) iter.Seq2[KV, error] { panic("unimplemented") }
+// Find returns an admitted entry by ID in whichever Space it lies, void ones included (a cursor may name one); else
+// ErrNotFound. Pos is the place it has in every page: its first Shown record, or its first record where it was never shown.
+// Event says what it is now.
+func (l *Log) Find(id ID) (Stored, error) {
+	m, err := l.meta(id)
+	if err != nil {
+		return Stored{}, err
+	}
+	e, err := l.entry(place{m.space, Key{m.time, id}})
+	if err != nil {
+		return Stored{}, err
+	}
+	st := Stored{Pos: m.pos, Event: Added, Entry: e}
+	if m.shown != 0 {
+		st.Pos, st.Event = m.shown, Withdrawn
+	}
+	if m.kind.tells() && m.flags&visible != 0 {
+		st.Event = Shown
+	}
+	return st, nil
+}
 
-// Apply writes one atomic batch and returns when it is synced.
-func (r Records) Apply(ops ...Op) error { panic("unimplemented") }
+// meta reads an entry's meta, or ErrNotFound.
+func (l *Log) meta(id ID) (meta, error) {
+	if m, ok := l.recent.meta(id); ok {
+		return m, nil
+	}
+	b, err := l.st.Get(entryKey(id))
+	if errors.Is(err, ErrNotFound) {
+		return meta{}, fmt.Errorf("entry '%s': %w", id, ErrNotFound)
+	}
+	if err != nil {
+		return meta{}, fmt.Errorf("read entry %s: %w", id, err)
+	}
+	m, err := readMeta(b)
+	if err != nil {
+		return meta{}, err
+	}
+	return *m, nil
+}
 
-// ApplyNoSync writes one atomic batch without waiting for the disk: for what can be made again (plugin state).
-func (r Records) ApplyNoSync(ops ...Op) error { panic("unimplemented") }
+// entry reads an entry.
+func (l *Log) entry(p place) (*Entry, error) {
+	if e := l.recent.entry(p.key.ID); e != nil {
+		return e, nil
+	}
+	h, err := l.block(p)
+	if err != nil {
+		return nil, err
+	}
+	return decodeStored(p.key.ID, h.block)
+}
 
-// Ops qualifies ops with the keyspace, so that they can ride in the transaction of a Send or Add.
-func (r Records) Ops(ops ...Op) []Op { panic("unimplemented") }
+// block reads a block's value, or ErrNotFound.
+func (l *Log) block(p place) (blockHead, error) {
+	b, err := l.st.Get(blockKey(p.space, p.key))
+	if errors.Is(err, ErrNotFound) {
+		return blockHead{}, fmt.Errorf("entry '%s': %w", p.key.ID, ErrNotFound)
+	}
+	if err != nil {
+		return blockHead{}, fmt.Errorf("read entry %s: %w", p.key.ID, err)
+	}
+	return readBlock(b)
+}
+
+// corrupt is the error of a value that isn't as keys.go says.
+func corrupt(what string, v []byte) error {
+	return fmt.Errorf("store: %s record of %d bytes is damaged; run plexus verify: %w", what, len(v), ErrUnavailable)
+}
+
+// isNotFound says whether an error is ErrNotFound.
+func isNotFound(err error) bool { return errors.Is(err, ErrNotFound) }

@@ -1,10 +1,12 @@
 package graph
 
-// This file holds every read of a Space. Each is indexed: its cost follows the answer, not the Space.
+// This file holds the reads of a Space and of all Spaces. Each is indexed: its cost follows the answer, not the Space.
 
 import (
 	"context"
+	"fmt"
 	"iter"
+	"slices"
 )
 
 // Page bounds a read in arrival order. With After: the oldest Limit records after it. Without: the newest Limit,
@@ -13,6 +15,14 @@ type Page struct {
 	After    Pos
 	HasAfter bool
 	Limit    int
+}
+
+// size is the limit as it counts.
+func (p Page) size() int {
+	if p.Limit <= 0 {
+		return PageSize
+	}
+	return min(p.Limit, MaxPage)
 }
 
 // Direction of a Related read.
@@ -42,52 +52,224 @@ func (k Key) Compare(o Key) int {
 	return k.ID.Compare(o.ID)
 }
 
+// found is an index's row: what a page may hold.
+type found struct {
+	pos Pos
+	at  place
+}
+
+// index yields the rows of an index in the direction a page wants: keys end in pos, values are places.
+func (l *Log) index(prefix []byte, p Page) iter.Seq2[found, error] {
+	lo := prefix
+	if p.HasAfter {
+		lo = put64(slices.Clone(prefix), p.After+1)
+	}
+	return func(yield func(found, error) bool) {
+		for kv, err := range l.st.Scan(lo, prefixEnd(prefix), !p.HasAfter) {
+			if err == nil && len(kv.Value) != placeSize {
+				err = corrupt("index", kv.Value)
+			}
+			if err != nil {
+				yield(found{}, err)
+				return
+			}
+			if !yield(found{get64[Pos](kv.Key[len(prefix):]), readPlace(kv.Value)}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// shown yields the Shown records of messages in a Space with first ≤ pos ≤ last.
+func (l *Log) shown(s num, first, last Pos, reverse bool) iter.Seq2[found, error] {
+	return func(yield func(found, error) bool) {
+		for kv, err := range l.st.Scan(arrivalKey(s, first), arrivalEnd(s, last), reverse) {
+			var a arrival
+			if err == nil {
+				a, err = readArrival(kv.Key, kv.Value)
+			}
+			if err != nil {
+				yield(found{}, err)
+				return
+			}
+			if a.event == Shown && a.kind == kMessage && !yield(found{a.pos, a.at}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// arrivalEnd is the key behind the record at last, of the greatest last too.
+func arrivalEnd(s num, last Pos) []byte {
+	if last+1 == 0 {
+		return spaceKey(ksArrival, s+1, 0)
+	}
+	return arrivalKey(s, last+1)
+}
+
+// page collects a page of visible messages: those of the rows that stand at their first Shown record and that keep
+// accepts (nil: all).
+func (l *Log) page(ctx context.Context, p Page, rows iter.Seq2[found, error], keep func(*Entry) bool) ([]Stored, error) {
+	out := []Stored{}
+	for f, err := range rows {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, err
+		}
+		e, shown, err := l.message(f.at)
+		if err != nil {
+			return nil, err
+		}
+		if shown != f.pos || keep != nil && !keep(e) {
+			continue
+		}
+		if out = append(out, Stored{f.pos, Shown, e}); len(out) == p.size() {
+			break
+		}
+	}
+	if !p.HasAfter {
+		slices.Reverse(out)
+	}
+	return out, nil
+}
+
+// message reads a visible message and its place in pages; shown is 0 for anything else.
+func (l *Log) message(at place) (e *Entry, shown Pos, err error) {
+	if r, ok := l.recent.find(at.key.ID); ok && r.entry != nil {
+		if r.meta.kind != kMessage || r.meta.flags&visible == 0 {
+			return nil, 0, nil
+		}
+		return r.entry, r.meta.shown, nil
+	}
+	h, err := l.block(at)
+	if err != nil || h.kind != kMessage || h.flags&visible == 0 {
+		return nil, 0, err
+	}
+	e, err = decodeStored(at.key.ID, h.block)
+	return e, h.shown, err
+}
+
 // Message returns a visible message, or ErrNotFound (void and malformed ones included).
-func (s *Space) Message(id ID) (Stored, error) { panic("unimplemented") }
+func (s *Space) Message(id ID) (Stored, error) {
+	m, err := s.log.meta(id)
+	if err == nil && m.space == s.num {
+		var e *Entry
+		var shown Pos
+		if e, shown, err = s.log.message(place{s.num, Key{m.time, id}}); err == nil && shown != 0 {
+			return Stored{shown, Shown, e}, nil
+		}
+	}
+	if err != nil && !isNotFound(err) {
+		return Stored{}, err
+	}
+	return Stored{}, fmt.Errorf("message '%s' not found in space '%s': %w", id, s.ID(), ErrNotFound)
+}
 
 // Entry returns any admitted entry and whether it is visible, or ErrNotFound.
-func (s *Space) Entry(id ID) (e *Entry, visible bool, err error) { panic("unimplemented") }
+func (s *Space) Entry(id ID) (e *Entry, visibly bool, err error) {
+	m, err := s.log.meta(id)
+	if err != nil {
+		return nil, false, err
+	}
+	e, err = s.find(id)
+	return e, m.flags&visible != 0, err
+}
 
 // Has says whether an entry is admitted.
-func (s *Space) Has(id ID) bool { panic("unimplemented") }
-
-// Related returns the visible related subgraph of a message along refs.messages, in arrival order, paged.
-func (s *Space) Related(ctx context.Context, id ID, d Direction, p Page) ([]Stored, error) {
-	panic("unimplemented")
+func (s *Space) Has(id ID) bool {
+	m, err := s.log.meta(id)
+	return err == nil && m.space == s.num
 }
 
 // Roots returns visible messages whose both ref arrays are empty.
-func (s *Space) Roots(ctx context.Context, p Page) ([]Stored, error) { panic("unimplemented") }
+func (s *Space) Roots(ctx context.Context, p Page) ([]Stored, error) {
+	return s.log.page(ctx, p, s.log.index(spaceKey(ksRoot, s.num, 8), p), nil)
+}
 
 // Addressed returns visible messages that name the node in refs.nodes.
 func (s *Space) Addressed(ctx context.Context, node NodeID, p Page) ([]Stored, error) {
-	panic("unimplemented")
+	return s.log.page(ctx, p, s.log.index(s.namedPrefix(node), p), nil)
+}
+
+func (s *Space) namedPrefix(node NodeID) []byte {
+	return append(spaceKey(ksNamed, s.num, 40), node[:]...)
 }
 
 // ForCaller returns IOA's default read for a known caller: messages that name it or have no refs at all, less its own.
 func (s *Space) ForCaller(ctx context.Context, node NodeID, p Page) ([]Stored, error) {
-	panic("unimplemented")
+	rows := merge(s.log.index(spaceKey(ksRoot, s.num, 8), p), s.log.index(s.namedPrefix(node), p), !p.HasAfter)
+	return s.log.page(ctx, p, rows, func(e *Entry) bool { return e.body.Author != node })
+}
+
+// merge yields two sorted sequences without common elements as one.
+func merge(a, b iter.Seq2[found, error], reverse bool) iter.Seq2[found, error] {
+	return func(yield func(found, error) bool) {
+		nextA, stopA := iter.Pull2(a)
+		defer stopA()
+		nextB, stopB := iter.Pull2(b)
+		defer stopB()
+		fa, errA, okA := nextA()
+		fb, errB, okB := nextB()
+		for okA || okB {
+			if okA && (errA != nil || !okB || (fa.pos < fb.pos) != reverse) {
+				if !yield(fa, errA) {
+					return
+				}
+				fa, errA, okA = nextA()
+				continue
+			}
+			if !yield(fb, errB) {
+				return
+			}
+			fb, errB, okB = nextB()
+		}
+	}
 }
 
 // All returns visible messages.
-func (s *Space) All(ctx context.Context, p Page) ([]Stored, error) { panic("unimplemented") }
-
-// Range yields visible messages with lo ≤ key < hi in canonical order, from one consistent view.
-func (s *Space) Range(ctx context.Context, lo, hi Key) iter.Seq2[*Entry, error] {
-	panic("unimplemented")
+func (s *Space) All(ctx context.Context, p Page) ([]Stored, error) {
+	first := Pos(0)
+	if p.HasAfter {
+		first = p.After + 1
+	}
+	return s.log.page(ctx, p, s.log.shown(s.num, first, ^Pos(0), !p.HasAfter), nil)
 }
 
-// Profiles yields, per author, the last visible profile entry of this Space in canonical order.
-func (s *Space) Profiles(ctx context.Context) iter.Seq2[*Entry, error] { panic("unimplemented") }
+// All returns visible messages of all Spaces, by arrival.
+func (l *Log) All(ctx context.Context, p Page) ([]Stored, error) {
+	start := Pos(0)
+	if p.HasAfter {
+		start = p.After
+	}
+	rows := func(yield func(found, error) bool) {
+		for r, err := range l.runs(start, !p.HasAfter) {
+			if err != nil {
+				yield(found{}, err)
+				return
+			}
+			for f, err := range l.shown(r.space, max(r.first, start+1), r.last, !p.HasAfter) {
+				if !yield(f, err) {
+					return
+				}
+			}
+		}
+	}
+	return l.page(ctx, p, rows, nil)
+}
 
-// Profile returns one author's last visible profile entry, or ErrNotFound.
-func (s *Space) Profile(author NodeID) (*Entry, error) { panic("unimplemented") }
-
-// Kind yields all admitted entries of a kind other than message in canonical order, void ones included.
-func (s *Space) Kind(ctx context.Context, k Kind) iter.Seq2[*Entry, error] { panic("unimplemented") }
+// Inbox returns visible messages that name the node, over all Spaces, by arrival.
+func (l *Log) Inbox(ctx context.Context, node NodeID, p Page) ([]Stored, error) {
+	return l.page(ctx, p, l.index(append([]byte{ksInbox}, node[:]...), p), nil)
+}
 
 // Count returns the number of visible messages.
-func (s *Space) Count() int { panic("unimplemented") }
+func (s *Space) Count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return int(s.stat.messages)
+}
 
 // HappenedBefore says whether a lies in b's past (prev and refs), both admitted here; else ErrNotFound.
 func (s *Space) HappenedBefore(a, b ID) (bool, error) { panic("unimplemented") }

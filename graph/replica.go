@@ -1,11 +1,12 @@
 package graph
 
-// This file holds what a replica tells and asks another: digest, frontier, sums, missing parents. The exchange itself
+// This file holds what a replica tells another of itself: digest, heads, frontier, forks. The exchange itself
 // is p2p's; finding a difference by ranges is graph/reconcile's.
 
 import (
 	"context"
 	"iter"
+	"slices"
 )
 
 // Digest says what a replica holds of a Space: equal digests, equal logs.
@@ -21,46 +22,69 @@ type ChainTip struct {
 	ID     ID
 }
 
-// Digest returns the Space's digest. O(1) after the first call.
-func (s *Space) Digest() Digest { panic("unimplemented") }
+// Digest returns the Space's digest. O(1) after the first call since something was admitted.
+func (s *Space) Digest() Digest {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.digest == nil {
+		d := makeDigest(s.stat.admitted, s.sortedHeads())
+		s.digest = &d
+	}
+	return *s.digest
+}
 
 // Heads returns the admitted entries nobody's prev or refs name, sorted.
-func (s *Space) Heads() []ID { panic("unimplemented") }
+func (s *Space) Heads() []ID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sortedHeads()
+}
 
-// Frontier yields every author's tip, by author.
-func (s *Space) Frontier(ctx context.Context) iter.Seq2[ChainTip, error] { panic("unimplemented") }
+// Frontier yields every author's tip, by author, as they are when it begins.
+func (s *Space) Frontier(ctx context.Context) iter.Seq2[ChainTip, error] {
+	return func(yield func(ChainTip, error) bool) {
+		for _, t := range s.tips() {
+			if err := ctx.Err(); err != nil {
+				yield(ChainTip{}, err)
+				return
+			}
+			if !yield(t, nil) {
+				return
+			}
+		}
+	}
+}
 
-// Since yields, in canonical order, every admitted entry that a replica with the given frontier lacks by it: for each
-// author those with a greater seq. Authors absent from known are sent whole. Forks and holes below a
-// tip aren't found this way; range reconciliation finds them.
-func (s *Space) Since(ctx context.Context, known map[NodeID]uint64) iter.Seq2[*Entry, error] {
-	panic("unimplemented")
+// tips returns every author's tip, by author.
+func (s *Space) tips() []ChainTip {
+	s.mu.Lock()
+	tips := make([]ChainTip, 0, len(s.authors))
+	for id, a := range s.authors {
+		tips = append(tips, ChainTip{id, a.seq, a.id})
+	}
+	s.mu.Unlock()
+	slices.SortFunc(tips, func(a, b ChainTip) int { return a.Author.Compare(b.Author) })
+	return tips
 }
 
 // Block returns an admitted entry's block, or ErrNotFound.
-func (s *Space) Block(id ID) ([]byte, error) { panic("unimplemented") }
-
-// Missing returns parents that held entries wait for and that aren't here.
-func (s *Space) Missing() []ID { panic("unimplemented") }
-
-// Due takes in held entries whose time or grant has come; it returns when the next is due (zero: none waits for time).
-// IDs of future entries whose block wasn't kept are in fetch.
-func (s *Space) Due(ctx context.Context) (added []Stored, fetch []ID, err error) {
-	panic("unimplemented")
+func (s *Space) Block(id ID) ([]byte, error) {
+	e, err := s.find(id)
+	if err != nil {
+		return nil, err
+	}
+	return e.block, nil
 }
 
-// RangeSum returns the 256-bit little-endian sum of the IDs with lo ≤ key < hi and their count. From running sums per time bucket.
-func (s *Space) RangeSum(ctx context.Context, lo, hi Key) (sum [32]byte, n int, err error) {
-	panic("unimplemented")
+// Forks returns authors with two entries of one seq, in order.
+func (s *Space) Forks() (forked []NodeID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, a := range s.authors {
+		if a.forked {
+			forked = append(forked, id)
+		}
+	}
+	slices.SortFunc(forked, NodeID.Compare)
+	return forked
 }
-
-// RangeKeys yields the keys of all admitted entries with lo ≤ key < hi in canonical order.
-func (s *Space) RangeKeys(ctx context.Context, lo, hi Key) iter.Seq2[Key, error] {
-	panic("unimplemented")
-}
-
-// Forks returns authors with two entries of one seq.
-func (s *Space) Forks() []NodeID { panic("unimplemented") }
-
-// HeldCounts says how many entries wait for a parent, for their time, for a grant.
-func (s *Space) HeldCounts() (parent, future, stranger int) { panic("unimplemented") }

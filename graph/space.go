@@ -1,21 +1,111 @@
 package graph
 
-// This file holds the Space's two doors: Add and Send in, Tail out.
+// This file holds the Space and its door for what has been said: Add. Send is the other one.
 
 import (
+	"cmp"
 	"context"
-	"crypto/ed25519"
+	"encoding/binary"
+	"errors"
+	"fmt"
 	"iter"
+	"slices"
+	"sync"
 )
 
 // Space is one message graph with its indexes. Safe for concurrent use; one mutex, held for one store transaction.
-type Space struct{ _ int }
+type Space struct {
+	log     *Log
+	num     num
+	genesis Genesis
+	mark    mark // of this Space's records
+
+	mu      sync.Mutex // owns what follows; taken before Log.commit
+	rights  Rights     // as applied
+	authors map[NodeID]*author
+	heads   map[ID]head
+	stat    stat
+	digest  *Digest // nil: to be made anew
+	pool    pool
+	quotas  map[NodeID]quota // strangers held, by delivering host
+	future  futures
+	refused map[Rule]uint64
+	dead    idSet // refused for good lately: not asked for again
+}
+
+// head is an admitted entry nobody names.
+type head struct {
+	time   Time
+	author NodeID
+}
+
+// stat counts.
+type stat struct{ admitted, messages uint64 }
+
+func newSpace(l *Log, n num, g Genesis) *Space {
+	return &Space{
+		log: l, num: n, genesis: g, rights: nobody{},
+		authors: map[NodeID]*author{}, heads: map[ID]head{}, quotas: map[NodeID]quota{}, refused: map[Rule]uint64{},
+		future: futures{hosts: map[NodeID]int{}, at: map[ID]futureEntry{}}, dead: idSet{max: maxDead},
+	}
+}
 
 // ID and Genesis say which Space it is; Name is the genesis' name.
-func (s *Space) ID() ID           { panic("unimplemented") }
-func (s *Space) Genesis() Genesis { panic("unimplemented") }
+func (s *Space) ID() ID { return s.genesis.ID }
 
-// AddResult is what became of a batch. Every entry of the batch is in exactly one of the lists, by index order.
+// Genesis returns the Space's first block.
+func (s *Space) Genesis() Genesis { return s.genesis }
+
+// load reads what the Space keeps in memory.
+func (s *Space) load() error {
+	b, err := s.log.st.Get(statKey(s.num))
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	if err == nil {
+		if len(b) != 16 {
+			return corrupt("stat", b)
+		}
+		s.stat = stat{binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:])}
+	}
+	for kv, err := range s.scan(ksAuthor) {
+		if err != nil {
+			return err
+		}
+		a, err := readAuthor(kv.Value)
+		if err != nil {
+			return err
+		}
+		s.authors[NodeID(kv.Key[5:])] = a
+	}
+	for kv, err := range s.scan(ksHead) {
+		if err != nil {
+			return err
+		}
+		if len(kv.Value) != 40 {
+			return corrupt("head", kv.Value)
+		}
+		s.heads[ID(kv.Key[5:])] = head{get64[Time](kv.Value), NodeID(kv.Value[8:])}
+	}
+	if err := s.loadHeld(); err != nil {
+		return err
+	}
+	for kv, err := range s.log.st.Scan(spaceKey(ksArrival, s.num, 0), spaceKey(ksArrival, s.num+1, 0), true) {
+		if err != nil {
+			return err
+		}
+		s.mark.pos = get64[Pos](kv.Key[5:])
+		break
+	}
+	return nil
+}
+
+// scan yields a whole keyspace of the Space.
+func (s *Space) scan(ks byte) iter.Seq2[KV, error] {
+	return s.log.st.Scan(spaceKey(ks, s.num, 0), spaceKey(ks, s.num+1, 0), false)
+}
+
+// AddResult is what became of a batch. Every entry of the batch is in exactly one of the lists, which are in canonical order.
 type AddResult struct {
 	New     []Stored        // admitted now, with those that waited for them; durable when Add returns
 	Known   int             // were here already
@@ -32,21 +122,58 @@ type AddOptions struct {
 
 // Add takes verified entries in: the only way in. It checks seq, prev, parents, time and the author's standing,
 // and writes entries, indexes, heads and arrival records in one transaction. Order within the batch doesn't
-// matter; parents first is fastest. A refused or held entry never fails the batch; an error means nothing was written.
+// matter; canonical order is fastest. A refused or held entry never fails the batch; an error means nothing was written. What is
+// held is bounded: an entry over the bound, or pushed out by a later one, has to be offered again (sync does).
 func (s *Space) Add(ctx context.Context, entries []*Entry, o AddOptions) (AddResult, error) {
-	panic("unimplemented")
+	if err := ctx.Err(); err != nil {
+		return AddResult{}, err
+	}
+	s.mu.Lock()
+	b := s.begin(o.From)
+	b.also = o.Also
+	done, err := b.run(ctx, canonical(entries))
+	s.mu.Unlock()
+	if err = errors.Join(err, done()); err != nil {
+		return AddResult{}, fmt.Errorf("add to space %s: %w", s.ID(), err)
+	}
+	return b.result, nil
 }
 
-// Send seals a Draft as the author's next entry (seq, prev, hybrid clock) and adds it; it returns when the entry
-// is synced. also, where not nil, is called with the sealed entry inside the transaction and its ops are written with it.
-//
-// Errors: the payload's *InvalidError; ErrInvalid for a ref that isn't here (Field "refs.messages"); ErrForbidden
-// where the author isn't known or may not write here. refs.nodes is checked by the caller, who knows the Nodes.
-func (s *Space) Send(ctx context.Context, key ed25519.PrivateKey, d Draft, also func(*Entry) []Op) (Stored, error) {
-	panic("unimplemented")
+// run offers the entries, commits, and looks anew at authors whose cut has come. The caller holds the mutex, and calls what is
+// returned after giving it back: it waits for the disk.
+func (b *batch) run(ctx context.Context, entries []*Entry) (done func() error, err error) {
+	for _, e := range entries {
+		if err := b.offer(e, b.from); err != nil {
+			return nothing, err
+		}
+	}
+	done, err = b.commit()
+	if err != nil || len(b.cut) == 0 {
+		return done, err
+	}
+	return b.s.review(ctx, b.cut, done)
 }
 
-// Tail is Log.Tail for this Space alone.
-func (s *Space) Tail(ctx context.Context, after Pos) iter.Seq2[Stored, error] {
-	panic("unimplemented")
+// canonical returns the entries sorted by time and ID, so that parents come before their children.
+func canonical(entries []*Entry) []*Entry {
+	order := func(a, b *Entry) int {
+		return cmp.Or(cmp.Compare(a.body.Time, b.body.Time), a.id.Compare(b.id))
+	}
+	if slices.IsSortedFunc(entries, order) {
+		return entries
+	}
+	entries = slices.Clone(entries)
+	slices.SortFunc(entries, order)
+	return entries
+}
+
+// Refused counts the entries refused for good since the Log was opened, by rule.
+func (s *Space) Refused() map[Rule]uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make(map[Rule]uint64, len(s.refused))
+	for r, n := range s.refused {
+		out[r] = n
+	}
+	return out
 }

@@ -1,0 +1,126 @@
+package graph
+
+// This file holds the Space's door for what is about to be said: Send.
+
+import (
+	"context"
+	"crypto/ed25519"
+	"fmt"
+	"slices"
+)
+
+// Send seals a Draft as the author's next entry (seq, prev, hybrid clock) and adds it; it returns when the entry
+// is synced. also, where not nil, is called with the sealed entry inside the transaction and its ops are written with it; it
+// mustn't call the Space.
+//
+// Errors: the payload's *InvalidError; ErrInvalid for a ref that isn't here (Field "refs.messages"); ErrForbidden
+// where the author isn't known or may not write here. refs.nodes is checked by the caller, who knows the Nodes.
+func (s *Space) Send(ctx context.Context, key ed25519.PrivateKey, d Draft, also func(*Entry) []Op) (Stored, error) {
+	payload, err := d.EncodePayload()
+	if err != nil {
+		return Stored{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return Stored{}, err
+	}
+	s.mu.Lock()
+	st, done, err := s.send(ctx, key, d, payload, also)
+	s.mu.Unlock()
+	if err == nil {
+		err = done()
+	}
+	if err != nil {
+		return Stored{}, err
+	}
+	return st, nil
+}
+
+// send seals and commits. The caller holds the mutex.
+func (s *Space) send(ctx context.Context, key ed25519.PrivateKey, d Draft, payload []byte, also func(*Entry) []Op) (Stored, func() error, error) {
+	b := s.begin(NodeID{})
+	body, err := b.next(NodeIDOf(key), d)
+	if err != nil {
+		return Stored{}, nil, err
+	}
+	body.Payload = payload
+	e, err := Seal(body, key)
+	if err != nil {
+		return Stored{}, nil, err
+	}
+	if also != nil {
+		b.also = also(e)
+	}
+	done, err := b.run(ctx, []*Entry{e})
+	if err != nil {
+		return Stored{}, nil, fmt.Errorf("send to space %s: %w", s.ID(), err)
+	}
+	if len(b.result.New) == 0 || b.result.New[0].Entry != e {
+		return Stored{}, nil, b.unsent()
+	}
+	return b.result.New[0], done, nil
+}
+
+// unsent says why an entry of our own wasn't admitted.
+func (b *batch) unsent() error {
+	if len(b.result.Refused) > 0 {
+		return b.result.Refused[0]
+	}
+	return fmt.Errorf("send to space %s: the clock of this machine is behind the space by more than %v; set it: %w", b.s.ID(), MaxFuture, ErrUnavailable)
+}
+
+// next makes the body of the author's next entry, but for the payload.
+func (b *batch) next(id NodeID, d Draft) (Body, error) {
+	a := b.author(id)
+	if a == nil || !a.writes() {
+		return Body{}, fmt.Errorf("%s may not write in space '%s'; ask an admin for a grant: %w", id, b.s.ID(), ErrForbidden)
+	}
+	body := Body{Kind: d.Kind, Space: b.s.ID(), Author: id, Seq: a.seq + 1, Time: b.now, Refs: d.Refs}
+	if body.Kind == "" {
+		body.Kind = KindMessage
+	}
+	body.Time = max(body.Time, a.time+1)
+	for _, ref := range d.Refs.Messages {
+		m, err := b.meta(ref)
+		if err != nil {
+			return Body{}, err
+		}
+		if m == nil || m.space != b.s.num || m.kind != kMessage || m.flags&visible == 0 {
+			return Body{}, &InvalidError{
+				Field: "refs.messages", Rule: RuleRefs, Detail: fmt.Sprintf("refs.messages: '%s' not found in space '%s'", ref, b.s.ID()),
+			}
+		}
+		body.Time = max(body.Time, m.time+1)
+	}
+	if a.seq > 0 {
+		body.Prev = []ID{a.id}
+	}
+	others := b.s.others(id, d.Refs.Messages)
+	for _, h := range others {
+		body.Prev = append(body.Prev, h.ID)
+		body.Time = max(body.Time, h.Time+1)
+	}
+	return body, nil
+}
+
+// others picks the heads an author's next entry names beside its own and its refs: one per author at most, the oldest first if there are
+// too many, sorted by ID.
+func (s *Space) others(self NodeID, refs []ID) []Key {
+	byAuthor := map[NodeID]Key{}
+	for id, h := range s.heads {
+		if h.author == self || slices.Contains(refs, id) {
+			continue
+		}
+		k := Key{h.time, id}
+		if was, ok := byAuthor[h.author]; !ok || k.Compare(was) < 0 {
+			byAuthor[h.author] = k
+		}
+	}
+	keys := make([]Key, 0, len(byAuthor))
+	for _, k := range byAuthor {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, Key.Compare)
+	keys = keys[:min(len(keys), MaxPrev-1)]
+	slices.SortFunc(keys, func(a, b Key) int { return a.ID.Compare(b.ID) })
+	return keys
+}

@@ -1,0 +1,129 @@
+package graph
+
+// This file holds the stream of what another replica lacks by its frontier.
+
+import (
+	"container/heap"
+	"context"
+	"iter"
+	"slices"
+)
+
+// Since yields, in canonical order, every admitted entry that a replica with the given frontier lacks by it: for each
+// author those with a greater seq. Authors absent from known are sent whole. Forks and holes below a
+// tip aren't found this way; range reconciliation finds them. The cost is the answer's, and a page of keys per author with news.
+func (s *Space) Since(ctx context.Context, known map[NodeID]uint64) iter.Seq2[*Entry, error] {
+	return func(yield func(*Entry, error) bool) {
+		lanes, err := s.lanes(known)
+		for err == nil && len(lanes) > 0 {
+			if err = ctx.Err(); err != nil {
+				break
+			}
+			l := lanes[0]
+			var e *Entry
+			if e, err = s.log.entry(place{s.num, l.keys[0]}); err != nil {
+				break
+			}
+			if !yield(e, nil) {
+				return
+			}
+			if err = l.step(s); err != nil {
+				break
+			}
+			if len(l.keys) == 0 {
+				heap.Pop(&lanes)
+			} else {
+				heap.Fix(&lanes, 0)
+			}
+		}
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// lane is one author's chain behind a seq: the next keys, in canonical order.
+type lane struct {
+	keys []Key
+	from []byte // where to read on; nil at the end
+	end  []byte
+	all  bool // a forked chain isn't in order of time: its keys are read and sorted as a whole
+}
+
+// lanes makes a lane for every author with news, as a heap.
+func (s *Space) lanes(known map[NodeID]uint64) (laneHeap, error) {
+	s.mu.Lock()
+	var lanes laneHeap
+	for id, a := range s.authors {
+		if seq := known[id]; seq < a.seq {
+			prefix := append(spaceKey(ksChain, s.num, 40), id[:]...)
+			lanes = append(lanes, &lane{from: put64(slices.Clone(prefix), seq+1), end: prefixEnd(prefix), all: a.forked})
+		}
+	}
+	s.mu.Unlock()
+	for _, l := range lanes {
+		if err := l.fill(s); err != nil {
+			return nil, err
+		}
+	}
+	lanes = slices.DeleteFunc(lanes, func(l *lane) bool { return len(l.keys) == 0 })
+	heap.Init(&lanes)
+	return lanes, nil
+}
+
+// step drops the first key and reads on where it was the last.
+func (l *lane) step(s *Space) error {
+	if l.keys = l.keys[1:]; len(l.keys) > 0 {
+		return nil
+	}
+	return l.fill(s)
+}
+
+// fill reads the next keys.
+func (l *lane) fill(s *Space) error {
+	l.keys = nil
+	if l.from == nil {
+		return nil
+	}
+	var last []byte
+	for kv, err := range s.log.st.Scan(l.from, l.end, false) {
+		if err == nil && (len(kv.Key) != 77 || len(kv.Value) != 8) {
+			err = corrupt("chain", kv.Value)
+		}
+		if err != nil {
+			return err
+		}
+		l.keys = append(l.keys, Key{get64[Time](kv.Value), ID(kv.Key[45:])})
+		if len(l.keys) == lanePage && !l.all {
+			last = append(slices.Clone(kv.Key), 0)
+			break
+		}
+	}
+	if l.from = last; l.all {
+		slices.SortFunc(l.keys, Key.Compare)
+	}
+	return nil
+}
+
+// laneHeap is ordered by the lanes' next keys.
+type laneHeap []*lane
+
+// Len implements heap.Interface.
+func (h laneHeap) Len() int { return len(h) }
+
+// Less implements heap.Interface.
+func (h laneHeap) Less(i, j int) bool { return h[i].keys[0].Compare(h[j].keys[0]) < 0 }
+
+// Swap implements heap.Interface.
+func (h laneHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+// Push implements heap.Interface.
+func (h *laneHeap) Push(x any) { *h = append(*h, x.(*lane)) }
+
+// Pop implements heap.Interface.
+func (h *laneHeap) Pop() any {
+	old := *h
+	l := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return l
+}
