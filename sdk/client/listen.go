@@ -72,7 +72,7 @@ func (s *stream) follow(ctx context.Context) error {
 		s.opened = true
 		quiet := time.AfterFunc(quietFor, cancel)
 		defer quiet.Stop()
-		err := s.read(bufio.NewReader(&awake{resp.Body, quiet}))
+		err := s.read(newReader(&awake{resp.Body, quiet}))
 		var known *Error
 		if err == nil || errors.Is(err, errStopped) || errors.As(err, &known) {
 			return err
@@ -170,6 +170,8 @@ func streamError(data []byte) error {
 	}
 	return &Error{Status: p.Status, Code: p.Code, Detail: p.Detail, Hint: p.Hint}
 }
+
+func newReader(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(r, 64<<10) }
 
 // awake puts off the timer at every read that brings something.
 type awake struct {
