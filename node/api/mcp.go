@@ -121,7 +121,7 @@ func (w *mcpWay) node(ctx context.Context, req *mcp.CallToolRequest) (string, er
 	if extra != nil && extra.Header.Get("X-Node-ID") != "" {
 		return extra.Header.Get("X-Node-ID"), nil
 	}
-	name := clientName(req)
+	name := mcpClientName(req)
 	key := "name:" + name
 	if id := req.Session.ID(); id != "" {
 		key = "session:" + id
@@ -155,8 +155,8 @@ func (w *mcpWay) remember(key, id string) string {
 	return id
 }
 
-// clientName is what the MCP client calls itself, fit for a Node's name.
-func clientName(req *mcp.CallToolRequest) string {
+// mcpClientName is what the MCP client calls itself, fit for a Node's name.
+func mcpClientName(req *mcp.CallToolRequest) string {
 	name := ""
 	if info := req.ClientInfo(); info != nil {
 		name = strings.TrimSpace(info.Name)

@@ -10,34 +10,34 @@ import (
 	"plexus/sdk/client"
 )
 
-// cursored is a page whose Next is always a cursor to go on from, and says apart whether there is more already.
-type cursored struct {
+// mcpCursored is a page whose Next is always a cursor to go on from, and says apart whether there is more already.
+type mcpCursored struct {
 	Messages []client.Message
 	Next     string
 	more     bool
 }
 
-// readNews reads one page. Where it is empty and no cursor was given, Next becomes the Space's newest message, so that
+// mcpReadNews reads one page. Where it is empty and no cursor was given, Next becomes the Space's newest message, so that
 // the next call needn't look at all before it.
-func readNews(ctx context.Context, s Service, q client.ReadQuery) (cursored, error) {
+func mcpReadNews(ctx context.Context, s Service, q client.ReadQuery) (mcpCursored, error) {
 	p, err := s.Read(ctx, q)
 	if err != nil {
-		return cursored{}, err
+		return mcpCursored{}, err
 	}
 	if len(p.Messages) == 0 && q.After == "" && q.MessageID == "" {
 		last, err := s.Read(ctx, client.ReadQuery{SpaceID: q.SpaceID, All: true, Limit: 1})
 		if err != nil || len(last.Messages) == 0 {
-			return cursored{Messages: []client.Message{}}, err
+			return mcpCursored{Messages: []client.Message{}}, err
 		}
 		// read again: what came between the two reads must not fall behind the cursor
 		if p, err = s.Read(ctx, q); err != nil {
-			return cursored{}, err
+			return mcpCursored{}, err
 		}
 		if len(p.Messages) == 0 {
-			return cursored{Messages: []client.Message{}, Next: last.Messages[len(last.Messages)-1].ID}, nil
+			return mcpCursored{Messages: []client.Message{}, Next: last.Messages[len(last.Messages)-1].ID}, nil
 		}
 	}
-	out := cursored{Messages: p.Messages, Next: q.After, more: p.Next != "" && q.After != ""}
+	out := mcpCursored{Messages: p.Messages, Next: q.After, more: p.Next != "" && q.After != ""}
 	if n := len(p.Messages); n > 0 {
 		out.Next = p.Messages[n-1].ID
 	} else {
@@ -46,10 +46,10 @@ func readNews(ctx context.Context, s Service, q client.ReadQuery) (cursored, err
 	return out, nil
 }
 
-// readWait reads, and where there is nothing, waits up to waitMS for something. Running out of time is no error: the
+// mcpReadWait reads, and where there is nothing, waits up to waitMS for something. Running out of time is no error: the
 // page is empty then, and its cursor may have moved over messages that aren't the caller's.
-func readWait(ctx context.Context, s Service, q client.ReadQuery, waitMS int) (cursored, error) {
-	p, err := readNews(ctx, s, q)
+func mcpReadWait(ctx context.Context, s Service, q client.ReadQuery, waitMS int) (mcpCursored, error) {
+	p, err := mcpReadNews(ctx, s, q)
 	if err != nil || len(p.Messages) > 0 || waitMS == 0 {
 		return p, err
 	}
@@ -62,12 +62,12 @@ func readWait(ctx context.Context, s Service, q client.ReadQuery, waitMS int) (c
 			if wctx.Err() != nil && ctx.Err() == nil {
 				break
 			}
-			return cursored{}, err
+			return mcpCursored{}, err
 		}
 		if ev.Type == "withdrawn" {
 			continue
 		}
-		got, err := readNews(wctx, s, q)
+		got, err := mcpReadNews(wctx, s, q)
 		switch {
 		case err != nil && wctx.Err() != nil && ctx.Err() == nil:
 			return p, nil
@@ -79,8 +79,8 @@ func readWait(ctx context.Context, s Service, q client.ReadQuery, waitMS int) (c
 	return p, ctx.Err()
 }
 
-// withHint adds what an agent should do next, where the error doesn't say.
-func withHint(err error) error {
+// mcpWithHint adds what an agent should do next, where the error doesn't say.
+func mcpWithHint(err error) error {
 	e := mcpProblem(err)
 	if e.Hint != "" && e.Code != client.CodeNotFound {
 		return err
@@ -101,4 +101,3 @@ func withHint(err error) error {
 	}
 	return &e
 }
-
