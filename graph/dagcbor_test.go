@@ -55,9 +55,9 @@ func skipAll(b []byte) *InvalidError {
 	return r.err
 }
 
-func TestCBORTakes(t *testing.T) {
-	o := newOracle(t)
-	for name, b := range map[string]string{
+// GoodCBOR and badCBOR are single items, in hex.
+func goodCBOR() map[string]string {
+	return map[string]string{
 		"zero": "00", "23": "17", "24": "1818", "255": "18ff", "256": "190100", "65535": "19ffff", "65536": "1a00010000",
 		"2^32-1": "1affffffff", "2^32": "1b0000000100000000", "2^64-1": "1bffffffffffffffff",
 		"-1": "20", "-24": "37", "-25": "3818", "-2^63": "3b7fffffffffffffff",
@@ -69,7 +69,12 @@ func TestCBORTakes(t *testing.T) {
 		"link": "d82a58250001711220" + strings.Repeat("00", 32), "cidv0": "d82a5823001220" + strings.Repeat("00", 32),
 		"raw link": "d82a58250001551220" + strings.Repeat("00", 32), "identity link": "d82a450001550000",
 		"long codec": "d82a49000181047f03010203",
-	} {
+	}
+}
+
+func TestCBORTakes(t *testing.T) {
+	o := newOracle(t)
+	for name, b := range goodCBOR() {
 		if err := skipAll(unhex(b)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -79,12 +84,14 @@ func TestCBORTakes(t *testing.T) {
 	}
 }
 
-func TestCBORRefuses(t *testing.T) {
+type badItem struct {
+	b    string
+	rule Rule
+}
+
+func badCBOR() map[string]badItem {
 	cid := strings.Repeat("00", 32)
-	for name, c := range map[string]struct {
-		b    string
-		rule Rule
-	}{
+	return map[string]badItem{
 		"nothing":                {"", RuleCBOR},
 		"cut head":               {"19ff", RuleCBOR},
 		"cut 8-byte head":        {"1bffffffffffffff", RuleCBOR},
@@ -144,7 +151,11 @@ func TestCBORRefuses(t *testing.T) {
 		"cid version 2":          {"d82a58250002711220" + cid, RuleCBOR},
 		"cid with a long varint": {"d82a4600018100" + "0000", RuleCBOR},
 		"too deep":               {strings.Repeat("81", MaxNest) + "00", RuleCBOR},
-	} {
+	}
+}
+
+func TestCBORRefuses(t *testing.T) {
+	for name, c := range badCBOR() {
 		err := skipAll(unhex(c.b))
 		if err == nil || err.Rule != c.rule {
 			t.Errorf("%s: got %v, want %s", name, err, c.rule)

@@ -45,13 +45,15 @@ func TestSealCopies(t *testing.T) {
 	}
 }
 
-func TestSealRefuses(t *testing.T) {
+// BodyChange makes a good body break one rule.
+type bodyChange struct {
+	change func(*Body)
+	rule   Rule
+}
+
+func badChanges() map[string]bodyChange {
 	two := testIDs(2)
-	for name, c := range map[string]struct {
-		change func(*Body)
-		rule   Rule
-	}{
-		"another's key":     {func(b *Body) { b.Author = testNode(1) }, RuleAuthor},
+	return map[string]bodyChange{
 		"no kind":           {func(b *Body) { b.Kind = "" }, RuleKind},
 		"long kind":         {func(b *Body) { b.Kind = Kind(strings.Repeat("k", MaxKind+1)) }, RuleKind},
 		"kind not utf-8":    {func(b *Body) { b.Kind = "\xff" }, RuleCBOR},
@@ -70,7 +72,11 @@ func TestSealRefuses(t *testing.T) {
 		"node twice":        {func(b *Body) { b.Refs.Nodes = append(testNodes(20), testNode(3)) }, RuleRefs},
 		"too many nodes":    {func(b *Body) { b.Refs.Nodes = testNodes(MaxRefNodes + 1) }, RuleRefs},
 		"block over bounds": {func(b *Body) { b.Payload = make([]byte, MaxBlock) }, RuleSize},
-	} {
+	}
+}
+
+func TestSealRefuses(t *testing.T) {
+	for name, c := range badChanges() {
 		b := testBody(1)
 		c.change(&b)
 		e, err := Seal(b, testKey(1))
@@ -78,6 +84,9 @@ func TestSealRefuses(t *testing.T) {
 		if e != nil {
 			t.Errorf("%s: an entry beside an error", name)
 		}
+	}
+	if _, err := Seal(testBody(1), testKey(2)); !errors.Is(err, ErrInvalid) {
+		t.Errorf("another's key: %v", err)
 	}
 	if _, err := Seal(testBody(1), ed25519.PrivateKey{1, 2}); !errors.Is(err, ErrInvalid) {
 		t.Errorf("a short key: %v", err)
@@ -134,15 +143,18 @@ func TestBlockSizeEdge(t *testing.T) {
 	}
 }
 
-// What can't be made by Seal: keys missing, mistyped, empty, unknown.
-func TestDecodeForm(t *testing.T) {
+// RefusedBlock is a block that breaks one rule.
+type refusedBlock struct {
+	block []byte
+	rule  Rule
+}
+
+// RefusedForms are blocks with keys missing, mistyped, empty, out of order: what Seal can't make.
+func refusedForms() map[string]refusedBlock {
 	key, b := testKey(1), testBody(1)
 	b.Refs.Messages = testIDs(1)
 	pairs := rawPairs(b)
-	for name, c := range map[string]struct {
-		block []byte
-		rule  Rule
-	}{
+	return map[string]refusedBlock{
 		"a map":              {rawMap(pairs), RuleForm},
 		"body alone":         {rawArray(rawMap(pairs)), RuleForm},
 		"three":              {append(rawArray(rawMap(pairs), rawBytes(make([]byte, 64)), rawUint(1)), 0), RuleForm},
@@ -188,7 +200,11 @@ func TestDecodeForm(t *testing.T) {
 		"unknown too deep":   {signPairs(with(pairs, "x", append(bytes.Repeat([]byte{0x81}, MaxNest-2), 0)), key), RuleCBOR},
 		"something after":    {append(signPairs(pairs, key), 0), RuleCBOR},
 		"nothing":            {nil, RuleCBOR},
-	} {
+	}
+}
+
+func TestDecodeForm(t *testing.T) {
+	for name, c := range refusedForms() {
 		t.Run(name, func(t *testing.T) {
 			_, err := Decode(c.block)
 			wantRule(t, err, c.rule)

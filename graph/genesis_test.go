@@ -121,15 +121,9 @@ func signGenesis(pairs []pair, key ed25519.PrivateKey) []byte {
 }
 
 // RefusedGenesis are blocks that are no genesis, with the rule each breaks.
-func refusedGenesis() map[string]struct {
-	block []byte
-	rule  Rule
-} {
+func refusedGenesis() map[string]refusedBlock {
 	key, named, network := testKey(1), namedPairs(), networkPairs()
-	return map[string]struct {
-		block []byte
-		rule  Rule
-	}{
+	return map[string]refusedBlock{
 		"named: version 2":         {rawMap(with(named, "v", rawUint(2))), RuleGenesis},
 		"named: version a text":    {rawMap(with(named, "v", rawText("1"))), RuleForm},
 		"named: no name":           {rawMap(without(named, "name")), RuleGenesis},

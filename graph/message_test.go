@@ -120,8 +120,9 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-func TestMessageMalformed(t *testing.T) {
-	for payload, want := range map[string]bool{
+// ReadPayloads are payloads of messages, and whether each reads as one.
+func readPayloads() map[string]bool {
+	return map[string]bool{
 		`{"content":{}}`: true, `{"content":{},"meta":null,"content_type":null,"content_schema":null}`: true,
 		`{"content":{},"content_type":""}`: true, `{"content":{},"x":{"y":[null]}}`: true,
 		`{"content":{},"content_type":"` + strings.Repeat("t", MaxType) + `"}`: true,
@@ -131,7 +132,11 @@ func TestMessageMalformed(t *testing.T) {
 		`{"content":{},"content_type":1}`: false, `{"content":{},"content_type":{}}`: false, `{"content":{},"content_schema":"x"}`: false,
 		`{"content":{},"content_schema":[]}`: false, `{"content":{},"content_schema":3}`: false, `{"content":{}} {}`: false,
 		`{"content":{},"content_type":"` + strings.Repeat("t", MaxType+1) + `"}`: false, `{"Content":{}}`: false, "{\"content\":{\"a\":\"\xff\"}}": false,
-	} {
+	}
+}
+
+func TestMessageMalformed(t *testing.T) {
+	for payload, want := range readPayloads() {
 		m, ok := readPayload([]byte(payload))
 		if ok != want {
 			t.Errorf("%.60s: %v, want %v", payload, ok, want)

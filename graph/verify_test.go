@@ -134,12 +134,13 @@ func TestZIP215(t *testing.T) {
 	}
 }
 
-func TestSignatureRefused(t *testing.T) {
+// RefusedSignatures are ordinary bodies with signatures that don't hold.
+func refusedSignatures(t tester) map[string][]byte {
 	b := testBody(1)
 	body := appendBody(nil, b)
 	sigOver := func(domain string) []byte { return rawArray(body, rawBytes(sign(testKey(1), domain, body))) }
 	plain := mustSeal(t, b, testKey(1)).Block()
-	for name, block := range map[string][]byte{
+	return map[string][]byte{
 		"S not reduced":     tallBlock(t),
 		"no domain":         sigOver(""),
 		"another domain":    sigOver(domainGenesis),
@@ -148,7 +149,12 @@ func TestSignatureRefused(t *testing.T) {
 		"another's":         signRaw(body, testKey(2)),
 		"of another body":   append(bytes.Clone(plain[:len(plain)-64]), mustSeal(t, testBody(2), testKey(2)).sig[:]...),
 		"over the whole 82": rawArray(body, rawBytes(sign(testKey(1), domainEntry, append([]byte{0x82}, body...)))),
-	} {
+	}
+}
+
+func TestSignatureRefused(t *testing.T) {
+	plain := mustSeal(t, testBody(1), testKey(1)).Block()
+	for name, block := range refusedSignatures(t) {
 		t.Run(name, func(t *testing.T) {
 			_, err := Decode(block)
 			wantRule(t, err, RuleSignature)
@@ -158,12 +164,20 @@ func TestSignatureRefused(t *testing.T) {
 	}
 }
 
+// OffCurve is a key that is no point of the curve.
+const offCurve = "0200000000000000000000000000000000000000000000000000000000000000"
+
+// BlockBy is an entry that names any author, signed by another.
+func blockBy(n NodeID) []byte {
+	b := testBody(1)
+	b.Author = n
+	return signRaw(appendBody(nil, b), testKey(1))
+}
+
 func TestKeysRefused(t *testing.T) {
 	refused := func(n NodeID, rule Rule) {
 		t.Helper()
-		b := testBody(1)
-		b.Author = n
-		block := signRaw(appendBody(nil, b), testKey(1))
+		block := blockBy(n)
 		_, err := Decode(block)
 		wantRule(t, err, rule)
 		_, errs := DecodeBatch([][]byte{block, block, block, block})
@@ -172,7 +186,7 @@ func TestKeysRefused(t *testing.T) {
 	for _, h := range smallOrderKeys {
 		refused(NodeID(unhex(h)), RuleSmallOrder)
 	}
-	refused(NodeID(unhex("0200000000000000000000000000000000000000000000000000000000000000")), RuleAuthor)
+	refused(NodeID(unhex(offCurve)), RuleAuthor)
 	var p curve.EdwardsPoint
 	for _, point := range curve.EIGHT_TORSION {
 		b, _ := p.Set(point).MarshalBinary()
