@@ -1,0 +1,133 @@
+package plugin
+
+// This file holds the four entry points, alike in a guest and in a Trial.
+
+import "plexus/sdk/abi"
+
+// input is a decoded call.
+type input struct {
+	plugin, name, caller, timer string
+	message, params             Value
+	again                       bool
+}
+
+func readInput(v Value) (in input) {
+	for k, x := range v.Pairs() {
+		n, _ := k.Int()
+		switch n {
+		case abi.InPlugin:
+			in.plugin = x.Text()
+		case abi.InMessage:
+			in.message = x
+		case abi.InName:
+			in.name = x.Text()
+		case abi.InParams:
+			in.params = x
+		case abi.InCaller:
+			in.caller = x.Text()
+		case abi.InTimer:
+			in.timer = x.Text()
+		case abi.InAgain:
+			in.again = x.Bool()
+		}
+	}
+	return in
+}
+
+func find(name string) (Plugin, error) {
+	for _, p := range registered {
+		if p.Name == name {
+			return p, nil
+		}
+	}
+	return Plugin{}, Refusal("this file has no plugin " + name)
+}
+
+// fold, view, command and react return the outputs of a call, or the refusal.
+
+func fold(b backend, v Value) error {
+	in := readInput(v)
+	p, err := find(in.plugin)
+	if err != nil {
+		return err
+	}
+	if p.Fold == nil {
+		return Refusal(in.plugin + " doesn't fold")
+	}
+	return p.Fold(State{b}, readMessage(in.message))
+}
+
+func view(b backend, v Value) (Value, error) {
+	in := readInput(v)
+	p, err := find(in.plugin)
+	if err != nil {
+		return nil, err
+	}
+	f := p.Views[in.name]
+	if f == nil {
+		return nil, Refusal(in.plugin + " has no view " + in.name)
+	}
+	out, err := f(State{b}, Query{Name: in.name, Params: in.params, Caller: in.caller})
+	if err != nil {
+		return nil, err
+	}
+	return abi.Encode(out), nil
+}
+
+func command(b backend, v Value) ([]Draft, error) {
+	in := readInput(v)
+	p, err := find(in.plugin)
+	if err != nil {
+		return nil, err
+	}
+	f := p.Commands[in.name]
+	if f == nil {
+		return nil, Refusal(in.plugin + " has no command " + in.name)
+	}
+	return f(State{b}, Query{Name: in.name, Params: in.params, Caller: in.caller})
+}
+
+func react(b backend, v Value) ([]Draft, error) {
+	in := readInput(v)
+	p, err := find(in.plugin)
+	if err != nil || p.React == nil {
+		return nil, err
+	}
+	e := Event{Timer: in.timer, Node: in.caller, Again: in.again}
+	if in.message != nil {
+		e.Message = readMessage(in.message)
+	}
+	return p.React(State{b}, e)
+}
+
+// encode writes a draft as an output.
+func (d Draft) encode() []byte {
+	n := 1
+	for _, has := range []bool{d.Type != "", d.Meta != nil, len(d.Parents) > 0, len(d.Nodes) > 0, d.Key != ""} {
+		if has {
+			n++
+		}
+	}
+	b := abi.AppendMap(nil, n)
+	if d.Type != "" {
+		b = abi.AppendText(abi.AppendInt(b, abi.DraftType), d.Type)
+	}
+	content := d.Content
+	if content == nil {
+		content = Map{}
+	}
+	b = abi.Append(abi.AppendInt(b, abi.DraftContent), content)
+	if d.Meta != nil {
+		b = abi.Append(abi.AppendInt(b, abi.DraftMeta), d.Meta)
+	}
+	if len(d.Parents) > 0 {
+		b = abi.Append(abi.AppendInt(b, abi.DraftParents), d.Parents)
+	}
+	if len(d.Nodes) > 0 {
+		b = abi.Append(abi.AppendInt(b, abi.DraftNodes), d.Nodes)
+	}
+	if d.Key != "" {
+		b = abi.AppendText(abi.AppendInt(b, abi.DraftKey), d.Key)
+	}
+	return b
+}
