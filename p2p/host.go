@@ -5,10 +5,14 @@ package p2p
 import (
 	"context"
 	"crypto/ed25519"
+	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/libp2p/go-libp2p"
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/peer"
 
 	"plexus/graph"
 )
@@ -18,7 +22,7 @@ type Config struct {
 	Key     ed25519.PrivateKey // the host's key: its peer ID, and the author of invites and grants
 	Log     *graph.Log
 	Network graph.Genesis // the Network to be part of; zero: none yet, only Join works
-	Listen  []string      // multiaddrs; empty: DefaultListen
+	Listen  []string      // multiaddrs; empty: QUIC and TCP on the ports of the last time, or DefaultPort, or any
 
 	NoMDNS      bool     // don't look for members on the LAN
 	NoRelay     bool     // neither use members as relays nor be one
@@ -39,38 +43,6 @@ type Config struct {
 	Transport []libp2p.Option
 }
 
-// PeerStatus is what is known of one other member host.
-type PeerStatus struct {
-	ID        graph.NodeID
-	Role      string
-	Connected bool
-	Relayed   bool // connected through a third member only
-	Addrs     []string
-	LastSeen  time.Time     // zero: never
-	Latency   time.Duration // zero: not measured
-	Differ    []SpaceDiffer // Spaces whose digests differed at the last exchange
-	InSync    bool          // there was an exchange, and Differ is empty
-	ClockOff  time.Duration // its clock less ours, at the last exchange
-}
-
-// SpaceDiffer says how far a peer's copy of a Space is from ours, by the last exchange.
-type SpaceDiffer struct {
-	Space   graph.ID
-	Missing uint64 // entries the peer has and we lack
-	Ahead   uint64 // entries we have and the peer lacks
-}
-
-// Clock says how our clock stands among the peers'.
-type Clock struct {
-	Off      time.Duration // median of the peers' clocks less ours
-	Peers    int           // peers asked
-	Disagree int           // of these, off from us by more than graph.MaxFuture
-}
-
-// Wrong says that most of at least three peers disagree with our clock by more than graph.MaxFuture: then a
-// node refuses to send.
-func (c Clock) Wrong() bool { return c.Peers >= 3 && 2*c.Disagree > c.Peers }
-
 // JoinResult says what a join gave.
 type JoinResult struct {
 	Network graph.Genesis
@@ -79,62 +51,226 @@ type JoinResult struct {
 }
 
 // Host is this machine among its peers. Safe for concurrent use.
-type Host struct{ _ int }
+type Host struct {
+	cfg  Config
+	id   graph.NodeID
+	log  *slog.Logger
+	host host.Host
+	gate *gate
+	book book
+
+	gossip *gossip // set by Run before the first stream
+	redial *redial
+	rights *watermark // how far the Log's rights cover the access entries
+	joins  *door
+	first  *settling
+
+	mu      sync.Mutex // owns what follows
+	net     *graph.Genesis
+	links   map[peer.ID]*link
+	guests  map[peer.ID]*time.Timer
+	told    map[graph.NodeID]int // Spaces taken over, per host that told of them
+	stats   map[graph.NodeID]*peerStats
+	running context.Context // Run's; nil before and after
+	tasks   sync.WaitGroup
+	closed  bool
+}
+
+// fill checks the settings and sets what was left out.
+func (c *Config) fill() error {
+	if len(c.Key) != ed25519.PrivateKeySize {
+		return fmt.Errorf("p2p: %w: no host key", graph.ErrInvalid)
+	}
+	if c.Log == nil {
+		return fmt.Errorf("p2p: %w: no log", graph.ErrInvalid)
+	}
+	if c.SyncEvery == 0 {
+		c.SyncEvery = DefaultSyncEvery
+	}
+	if c.AuditEvery == 0 {
+		c.AuditEvery = DefaultAuditEvery
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return nil
+}
 
 // New checks the settings and opens the listening ports; it answers nobody until Run. A taken port is
 // graph.ErrConflict and names the address.
-func New(cfg Config) (*Host, error) { panic("unimplemented") }
+func New(cfg Config) (*Host, error) {
+	if err := cfg.fill(); err != nil {
+		return nil, err
+	}
+	h := &Host{
+		cfg: cfg, id: graph.NodeIDOf(cfg.Key), log: cfg.Logger, book: book{cfg.Log.Records(bookName)},
+		rights: newWatermark(), joins: newDoor(), first: newSettling(),
+		links: map[peer.ID]*link{}, guests: map[peer.ID]*time.Timer{}, stats: map[graph.NodeID]*peerStats{},
+	}
+	h.redial = newRedial(h)
+	if cfg.Network.ID != (graph.ID{}) {
+		h.net = &cfg.Network
+	}
+	var err error
+	if h.told, err = h.book.told(); err != nil {
+		return nil, err
+	}
+	h.gate = &gate{now: cfg.Now, shut: h.shut, bans: map[peer.ID]ban{}}
+	if h.host, err = newLibp2p(cfg, h.gate, h.relays, h.member); err != nil {
+		return nil, fmt.Errorf("libp2p host: %w", err)
+	}
+	if err := listen(h.host, cfg, h.book); err != nil {
+		h.host.Close()
+		return nil, err
+	}
+	return h, nil
+}
 
 // Run meets peers, gossips and syncs until ctx ends, and returns after the last of its goroutines. It may be called once.
-func (h *Host) Run(ctx context.Context) error { panic("unimplemented") }
+func (h *Host) Run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	events, err := h.subscribe()
+	if err != nil {
+		return err
+	}
+	defer events.Close()
+	if err := h.start(ctx); err != nil {
+		return err
+	}
+	h.host.SetStreamHandler(protoJoin, h.handle(h.answerJoin))
+	h.host.SetStreamHandler(protoSync, h.handle(h.answerSync))
+	h.followAll()
+	h.task(h.publish)
+	h.task(h.redial.run)
+	h.task(h.look)
+	h.task(h.tend)
+	err = h.watch(ctx, events)
+	stop()
+	h.leave()
+	return err
+}
+
+// start lets tasks begin.
+func (h *Host) start(ctx context.Context) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed || h.running != nil {
+		return fmt.Errorf("p2p: %w", graph.ErrClosed)
+	}
+	var err error
+	if h.gossip, err = newGossip(ctx, h); err != nil {
+		return err
+	}
+	h.running = ctx
+	return nil
+}
+
+// leave says goodbye and waits for every task.
+func (h *Host) leave() {
+	h.mu.Lock()
+	h.closed = true
+	for p, t := range h.guests {
+		t.Stop()
+		delete(h.guests, p)
+	}
+	h.mu.Unlock()
+	h.host.RemoveStreamHandler(protoJoin)
+	h.host.RemoveStreamHandler(protoSync)
+	h.disconnectAll()
+	h.tasks.Wait()
+}
+
+// task runs f until Run ends; after that it does nothing. It is the package's one go statement.
+func (h *Host) task(f func(ctx context.Context)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed || h.running == nil {
+		return
+	}
+	ctx := h.running
+	h.tasks.Add(1)
+	go func() {
+		defer h.tasks.Done()
+		f(ctx)
+	}()
+}
 
 // Close leaves the network and frees the ports. It is safe twice, and after Run.
-func (h *Host) Close() error { panic("unimplemented") }
+func (h *Host) Close() error {
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	if err := h.host.Close(); err != nil {
+		return fmt.Errorf("close libp2p host: %w", err)
+	}
+	return nil
+}
 
 // ID returns the host's own ID.
-func (h *Host) ID() graph.NodeID { panic("unimplemented") }
+func (h *Host) ID() graph.NodeID { return h.id }
 
 // Addrs returns the multiaddrs peers can dial, without the peer ID.
-func (h *Host) Addrs() []string { panic("unimplemented") }
+func (h *Host) Addrs() []string { return addrTexts(h.host.Addrs()) }
+
+// network returns the current Network's genesis, or nil.
+func (h *Host) network() *graph.Genesis {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.net
+}
 
 // SetNetwork switches to another Network: its Spaces are followed from now on, and peers that are no members of it are let
 // go. The Log's rights must be the new Network's when it is called.
-func (h *Host) SetNetwork(g graph.Genesis) { panic("unimplemented") }
+func (h *Host) SetNetwork(g graph.Genesis) {
+	h.mu.Lock()
+	h.net = &g
+	h.stats = map[graph.NodeID]*peerStats{}
+	h.mu.Unlock()
+	h.disconnectAll()
+	h.redial.reset()
+	h.followAll()
+}
 
 // RightsChanged tells that Log.Apply was called with rights that cover the Network's access entries up to a
 // position. Hosts that are no longer members are disconnected before it returns; syncs that waited for the rights go on.
-func (h *Host) RightsChanged(upTo graph.Pos) { panic("unimplemented") }
-
-// Follow tells of a Space that was created here: its topic is joined and peers are told. Idempotent.
-func (h *Host) Follow(space graph.ID) { panic("unimplemented") }
+func (h *Host) RightsChanged(upTo graph.Pos) {
+	h.rights.raise(upTo)
+	for _, p := range h.host.Network().Peers() {
+		h.reconsider(p)
+	}
+	h.redial.wakeUp()
+}
 
 // SetOffline closes all connections and gates every dial, in and out, until it is set back; then known peers are
 // dialled at once. It may be set before Run.
-func (h *Host) SetOffline(offline bool) { panic("unimplemented") }
-
-// Offline says what SetOffline set.
-func (h *Host) Offline() bool { panic("unimplemented") }
-
-// Invite appends an invite to the Network's access log, by the host's key, and returns its ticket, which is
-// shown once and kept nowhere, and its ID (hex of the hash the log has). ErrForbidden where this host is no admin.
-func (h *Host) Invite(ctx context.Context, role string, uses int, expires time.Time) (ticket, id string, err error) {
-	panic("unimplemented")
+func (h *Host) SetOffline(offline bool) {
+	h.gate.setOffline(offline)
+	if offline {
+		h.disconnectAll()
+	} else {
+		h.redial.reset()
+	}
 }
 
-// Join takes a ticket to its inviter and returns the Network with its access log in this Log (the entries may be
-// held until the Log has the Network's rights: the caller evaluates them, calls Log.Apply and SetNetwork). It works
-// while Run does.
-//
-// Errors name what is wrong with the ticket: ErrTicket, ErrTicketExpired, ErrTicketUsedUp, ErrTicketRevoked,
-// ErrShutOut, ErrNoAdmin; ErrUnreachable where no address answered.
-func (h *Host) Join(ctx context.Context, ticket string) (JoinResult, error) { panic("unimplemented") }
+// Offline says what SetOffline set.
+func (h *Host) Offline() bool { return h.gate.isOffline() }
 
-// Peers lists the Network's other member hosts, by ID.
-func (h *Host) Peers() []PeerStatus { panic("unimplemented") }
+func (h *Host) disconnectAll() {
+	for _, p := range h.host.Network().Peers() {
+		h.disconnect(p)
+	}
+}
 
-// ClockOff compares our clock with the peers'.
-func (h *Host) ClockOff() Clock { panic("unimplemented") }
+func (h *Host) disconnect(p peer.ID) {
+	if err := h.host.Network().ClosePeer(p); err != nil {
+		h.log.Debug("close connection", "peer", p, "err", err)
+	}
+}
 
 // Settled waits until every member that could be reached has been synced with once, so that this host's own chains
 // are complete before it seals, or ctx ends (its error). With no known peer it returns at once.
-func (h *Host) Settled(ctx context.Context) error { panic("unimplemented") }
+func (h *Host) Settled(ctx context.Context) error { return h.first.wait(ctx) }
