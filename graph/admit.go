@@ -21,7 +21,7 @@ type batch struct {
 	metas     map[ID]*meta // of the entries admitted by this batch
 	authors   map[NodeID]*author
 	heads     map[ID]*head // added; nil: no head any more
-	sums      map[sumAt]*[40]byte
+	sums      map[sumAt]*[SumSize]byte
 	stat      stat
 	quotas    map[NodeID]quota
 	strangers map[ID]bool // held by this batch
@@ -52,7 +52,7 @@ func (s *Space) begin(from NodeID) *batch {
 	return &batch{
 		s: s, from: from, now: TimeOf(s.log.now()), stat: s.stat,
 		metas: map[ID]*meta{}, authors: map[NodeID]*author{}, heads: map[ID]*head{},
-		sums: map[sumAt]*[40]byte{}, quotas: map[NodeID]quota{},
+		sums: map[sumAt]*[SumSize]byte{}, quotas: map[NodeID]quota{},
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"math/bits"
 	"slices"
 )
 
@@ -126,20 +125,15 @@ type sumAt struct {
 
 // sum adds an entry to the running sums of its time.
 func (b *batch) sum(k Key) {
+	add := IDSum(k.ID)
 	for _, level := range sumLevels {
 		at := sumAt{level, uint64(k.Time) >> level}
 		v := b.sums[at]
 		if v == nil {
-			v = new([40]byte)
+			v = new([SumSize]byte)
 			b.sums[at] = v
 		}
-		var carry uint64
-		for i := 0; i < 32; i += 8 {
-			var w uint64
-			w, carry = bits.Add64(binary.LittleEndian.Uint64(v[i:]), binary.LittleEndian.Uint64(k.ID[i:]), carry)
-			binary.LittleEndian.PutUint64(v[i:], w)
-		}
-		binary.LittleEndian.PutUint64(v[32:], binary.LittleEndian.Uint64(v[32:])+1)
+		AddSum(v, add[:])
 	}
 }
 
