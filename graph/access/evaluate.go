@@ -83,6 +83,15 @@ func (e *Evaluator) Add(entries ...*graph.Entry) {
 	}
 }
 
+// Len returns how many entries were taken in.
+func (e *Evaluator) Len() int { return len(e.links) }
+
+// Has says whether an entry was taken in.
+func (e *Evaluator) Has(id graph.ID) bool {
+	_, ok := e.links[id]
+	return ok
+}
+
 // State evaluates what was added so far.
 func (e *Evaluator) State() *State {
 	slices.SortFunc(e.stmts, func(a, b *stmt) int { return a.key().Compare(b.key()) })

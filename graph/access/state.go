@@ -19,6 +19,15 @@ type State struct {
 	invites []Invite
 	invited map[Hash]int // index into invites
 	policy  json.RawMessage
+	beside  []*State // of other Networks this host has logs of
+}
+
+// Beside returns the State of this Network that answers Standing for the Spaces of others as well: of Networks
+// this host was part of before.
+func (s *State) Beside(others ...*State) *State {
+	out := *s
+	out.beside = others
+	return &out
 }
 
 // Host is a machine's standing.
@@ -109,6 +118,11 @@ func (s *State) Policy() json.RawMessage { return s.policy }
 // visible: there they have a name.
 func (s *State) Standing(space graph.Genesis, author graph.NodeID) graph.Standing {
 	if space.ID != s.network && space.Network != s.network {
+		for _, o := range s.beside {
+			if space.ID == o.network || space.Network == o.network {
+				return o.Standing(space, author)
+			}
+		}
 		return graph.Standing{}
 	}
 	st := graph.Standing{Known: s.known[author]}
@@ -237,3 +251,6 @@ func (s *State) Attest(space graph.ID, id graph.NodeID) (role, kind string) {
 	}
 	return role, string(n.kind)
 }
+
+// Network returns the Network's ID.
+func (s *State) Network() graph.ID { return s.network }

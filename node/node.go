@@ -1,0 +1,219 @@
+package node
+
+// This file holds the Node: its settings, what it owns, and its beginning and end. Run is in run.go.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"plexus/graph"
+	"plexus/graph/store"
+	"plexus/node/api"
+	"plexus/p2p"
+	"plexus/plugins"
+)
+
+// Config is Open's settings. Dir is needed; the rest works as zero.
+type Config struct {
+	Dir     string // the data dir: one per host, one process at a time
+	Name    string // the label of a Network made on first start
+	Listen  string // the HTTP address; "" is DefaultListen, "none" serves none
+	Hosts   []string
+	NoAuth  bool // development: X-Node-ID is believed. On loopback only
+	Version string
+
+	P2P   p2p.Config // Key, Log, Network, Now and Logger are filled in
+	NoP2P bool       // stay alone: nothing listens for peers
+
+	Page   http.Handler     // the web page; nil: none
+	Now    func() time.Time // nil: time.Now
+	Logger *slog.Logger     // nil: discards
+}
+
+func (c *Config) fill() error {
+	if c.Dir == "" {
+		return invalid("no data dir is given")
+	}
+	if c.Name == "" {
+		c.Name = "plexus"
+	}
+	if c.Listen == "" {
+		c.Listen = DefaultListen
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.NoAuth && c.Listen != "none" && !loopback(c.Listen) {
+		return invalid("without authentication the node listens on loopback only, not on %s", c.Listen)
+	}
+	return nil
+}
+
+func loopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// Node is a host with the Nodes it holds. It is api's Accounts, Directory, Inbox, Views and Admin; As gives the
+// operations on behalf of one Node. Safe for concurrent use.
+type Node struct {
+	cfg     Config
+	started time.Time
+
+	store    graph.Store
+	log      *graph.Log
+	rec      records
+	keys     *keystore
+	members  *members
+	peers    *p2p.Host // nil: alone
+	plugins  *plugins.Host
+	handler  *api.Handler
+	listener net.Listener // nil: no HTTP
+
+	accounts sync.Mutex            // one change of Nodes and identities at a time
+	sends    [sendLocks]sync.Mutex // of equal idempotency keys
+	settled  chan struct{}         // closed once the own chains are known to be complete
+	settle   sync.Once
+	running  atomic.Bool
+	switched chan struct{} // told when another Network became the current one
+
+	closing sync.Once
+	closed  error
+}
+
+// Open opens a data dir, making it on first start: the host's key, a Network of its own with the host as founder, and
+// the access key. It opens ports, and starts nothing.
+//
+// Errors: ErrConflict for a data dir or port in use, ErrForbidden for keys that others can read, ErrUnavailable for a
+// damaged store; each says what to do.
+func Open(cfg Config) (_ *Node, err error) {
+	if err := cfg.fill(); err != nil {
+		return nil, err
+	}
+	n := &Node{cfg: cfg, started: cfg.Now(), settled: make(chan struct{}), switched: make(chan struct{}, 1)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, n.Close())
+		}
+	}()
+	if n.keys, err = openKeys(cfg.Dir); err != nil {
+		return nil, err
+	}
+	if n.store, err = store.Open(filepath.Join(cfg.Dir, "db"), store.Options{Log: cfg.Logger}); err != nil {
+		return nil, err
+	}
+	if n.log, err = graph.OpenLog(n.store, graph.LogOptions{Now: cfg.Now}); err != nil {
+		return nil, err
+	}
+	n.rec = openRecords(n.log)
+	n.members = newMembers(n.log)
+	if err := n.openNetwork(context.Background()); err != nil {
+		return nil, err
+	}
+	return n, n.openEdges()
+}
+
+// openEdges opens what looks outward: peers, plugins, HTTP.
+func (n *Node) openEdges() (err error) {
+	if n.cfg.NoP2P {
+		n.settle.Do(func() { close(n.settled) })
+	} else if err := n.openPeers(); err != nil {
+		return err
+	}
+	n.plugins, err = plugins.Open(plugins.Config{
+		Log: n.log, CacheDir: filepath.Join(n.cfg.Dir, "cache"), Logger: n.cfg.Logger,
+	})
+	if err != nil {
+		return fmt.Errorf("open plugins: %w", err)
+	}
+	n.handler = api.New(api.Config{
+		Accounts: n, Directory: n, Inbox: n, Views: n, Admin: n,
+		MCP:  api.NewMCP(n, api.MCPOptions{Version: n.cfg.Version, NoAuth: n.cfg.NoAuth}),
+		Page: n.cfg.Page, NoAuth: n.cfg.NoAuth, Hosts: n.cfg.Hosts, Version: n.cfg.Version, Logger: n.cfg.Logger,
+	})
+	if n.cfg.Listen == "none" {
+		return nil
+	}
+	if n.listener, err = net.Listen("tcp", n.cfg.Listen); err != nil {
+		return conflict("listen on %s: %v; choose another address with --listen", n.cfg.Listen, rootCause(err))
+	}
+	return nil
+}
+
+// rootCause is the last word of a network error: "address already in use".
+func rootCause(err error) error {
+	for {
+		next := errors.Unwrap(err)
+		if next == nil {
+			return err
+		}
+		err = next
+	}
+}
+
+func (n *Node) openPeers() (err error) {
+	c := n.cfg.P2P
+	c.Key, c.Log, c.Network, c.Now, c.Logger = n.keys.host, n.log, n.network(), n.cfg.Now, n.cfg.Logger
+	if n.peers, err = p2p.New(c); err != nil {
+		return fmt.Errorf("open peer-to-peer host: %w", err)
+	}
+	return nil
+}
+
+// Handler serves the node's HTTP interface, for who brings a server.
+func (n *Node) Handler() http.Handler { return n.handler }
+
+// URL is where Run serves HTTP, "" where it doesn't.
+func (n *Node) URL() string {
+	if n.listener == nil {
+		return ""
+	}
+	return "http://" + n.listener.Addr().String()
+}
+
+// Host returns this host's ID.
+func (n *Node) Host() graph.NodeID { return graph.NodeIDOf(n.keys.host) }
+
+// Close frees everything Open got, after Run has returned. It is safe twice.
+func (n *Node) Close() error {
+	n.closing.Do(func() {
+		var errs []error
+		if n.listener != nil {
+			if err := n.listener.Close(); !errors.Is(err, net.ErrClosed) {
+				errs = append(errs, err)
+			}
+		}
+		if n.handler != nil {
+			errs = append(errs, n.handler.Close())
+		}
+		if n.plugins != nil {
+			errs = append(errs, n.plugins.Close())
+		}
+		if n.peers != nil {
+			errs = append(errs, n.peers.Close())
+		}
+		if n.log != nil {
+			errs = append(errs, n.log.Close())
+		}
+		if n.store != nil {
+			errs = append(errs, n.store.Close())
+		}
+		n.closed = errors.Join(errs...)
+	})
+	return n.closed
+}
