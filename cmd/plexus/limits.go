@@ -1,0 +1,17 @@
+package main
+
+// This file holds the bounds of the command line, with their reasons.
+
+import "time"
+
+const (
+	maxFileName = 200              // bytes of a Node's name in a file's name; file systems end at 255
+	maxStdin    = 1 << 20          // bytes read of a message's content; the daemon's own limit is far below
+	pageLimit   = 100              // messages shown when nothing is said: some screens
+	listLimit   = 1000             // one page, the daemon's greatest
+	mcpPatience = 20 * time.Second // an MCP call waits so long for a daemon that is being restarted
+	execTries   = 3                // of `listen --exec` for one message, before it is left for the next start
+	execPause   = time.Second      // before the second try; doubled after
+	stopGrace   = 10 * time.Second // for requests in hand when the daemon stops
+	headerTime  = 10 * time.Second // a client that doesn't finish its headers by then is cut off
+)
