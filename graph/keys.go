@@ -63,8 +63,9 @@ const (
 	ksFuture   byte = 0x20
 )
 
-// sumLevels are the shifts of a time in µs to the buckets sums are kept for: about a second, a minute, an hour, three days.
-var sumLevels = [...]byte{20, 26, 32, 38}
+// sumLevels are the shifts of a time in µs to the buckets sums are kept for: about 4 ms, half a second, a minute, two hours, twelve
+// days. The finest bounds what a sum reads key by key where a Space was filled as fast as it goes.
+var sumLevels = [...]byte{12, 19, 26, 33, 40}
 
 // num is a Space's number in this data dir.
 type num uint32
