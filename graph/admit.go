@@ -27,7 +27,8 @@ type batch struct {
 	strangers map[ID]bool // held by this batch
 	queue     []*waiting  // their last parent has come
 	cut       []NodeID    // authors one of whose cuts has come
-	future    []futureChange
+	future    map[ID]futureChange
+	futures   map[NodeID]int // put in, by host
 	result    AddResult
 	remember  []record // flipped without a record: for the cache
 	held      []*Entry // of this batch, waiting for a parent
@@ -90,7 +91,8 @@ func (b *batch) decide(w *waiting, offered bool) error {
 	}
 	if e.body.Time > b.now+Time(MaxFuture.Microseconds()) {
 		b.wait(e, offered)
-		return b.holdFuture(e, w.from)
+		b.holdFuture(e, w.from)
+		return nil
 	}
 	a := b.author(e.body.Author)
 	if a == nil {

@@ -255,7 +255,9 @@ func (b *batch) merge(last Pos) {
 		s.digest = nil
 	}
 	s.stat = b.stat
-	s.future.apply(b.future)
+	for _, c := range b.future {
+		s.future.apply(c)
+	}
 	for _, r := range b.refused {
 		s.refused[r.rule]++
 		s.dead.add(r.id)

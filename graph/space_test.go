@@ -16,9 +16,16 @@ import (
 
 // key is the n-th test author.
 func key(n int) ed25519.PrivateKey {
+	if k, ok := made.Load(n); ok {
+		return k.(ed25519.PrivateKey)
+	}
 	seed := sha256.Sum256([]byte(fmt.Sprintf("author %d", n)))
-	return ed25519.NewKeyFromSeed(seed[:])
+	k := ed25519.NewKeyFromSeed(seed[:])
+	made.Store(n, k)
+	return k
 }
+
+var made sync.Map // of keys, by number
 
 func author(n int) graph.NodeID { return graph.NodeIDOf(key(n)) }
 

@@ -38,7 +38,7 @@ func (s *Space) loadHeld() error {
 		if len(kv.Value) != 32 {
 			return corrupt("future", kv.Value)
 		}
-		s.future.apply([]futureChange{{lastKey(kv.Key), NodeID(kv.Value), true}})
+		s.future.apply(futureChange{lastKey(kv.Key), NodeID(kv.Value), true})
 	}
 	return nil
 }
@@ -206,17 +206,14 @@ type futureChange struct {
 	in   bool
 }
 
-func (f *futures) apply(changes []futureChange) {
-	for _, c := range changes {
-		was, ok := f.at[c.key.ID]
-		if ok == c.in {
-			continue
-		}
-		if c.in {
-			f.at[c.key.ID] = futureEntry{c.key.Time, c.host}
-			f.hosts[c.host]++
-			continue
-		}
+func (f *futures) apply(c futureChange) {
+	was, ok := f.at[c.key.ID]
+	switch {
+	case ok == c.in:
+	case c.in:
+		f.at[c.key.ID] = futureEntry{c.key.Time, c.host}
+		f.hosts[c.host]++
+	default:
 		delete(f.at, c.key.ID)
 		if f.hosts[was.host]--; f.hosts[was.host] == 0 {
 			delete(f.hosts, was.host)
@@ -225,23 +222,17 @@ func (f *futures) apply(changes []futureChange) {
 }
 
 // holdFuture notes the entry's name and time, if the host that brings it has not too many of them.
-func (b *batch) holdFuture(e *Entry, from NodeID) error {
-	n := b.s.future.hosts[from]
-	for _, c := range b.future {
-		if c.key.ID == e.id {
-			return nil
-		}
-		if c.in && c.host == from {
-			n++
-		}
+func (b *batch) holdFuture(e *Entry, from NodeID) {
+	if _, ok := b.s.future.at[e.id]; ok || b.future[e.id].in || b.s.future.hosts[from]+b.futures[from] >= MaxFutures {
+		return
 	}
-	if _, ok := b.s.future.at[e.id]; ok || n >= MaxFutures {
-		return nil
+	if b.future == nil {
+		b.future, b.futures = map[ID]futureChange{}, map[NodeID]int{}
 	}
 	k := Key{e.body.Time, e.id}
-	b.future = append(b.future, futureChange{k, from, true})
+	b.future[e.id] = futureChange{k, from, true}
+	b.futures[from]++
 	b.set(futureKey(b.s.num, k), from[:])
-	return nil
 }
 
 // unfuture forgets the name of an entry that is admitted.
@@ -252,7 +243,10 @@ func (b *batch) unfuture(e *Entry) {
 }
 
 func (b *batch) dropFuture(k Key) {
-	b.future = append(b.future, futureChange{key: k})
+	if b.future == nil {
+		b.future, b.futures = map[ID]futureChange{}, map[NodeID]int{}
+	}
+	b.future[k.ID] = futureChange{key: k}
 	b.del(futureKey(b.s.num, k))
 }
 
