@@ -13,7 +13,6 @@ const (
 	// about 60 bytes each), and room for whitespace.
 	MaxBody = graph.MaxPayload + 96<<10
 
-	maxKey     = 256              // bytes of an Idempotency-Key: a UUID several times over
 	maxAck     = 1000             // messages acknowledged at once: a page of the inbox
 	bodyWithin = 30 * time.Second // to receive a body in; a slower client holds a connection for nothing
 	writeWait  = 30 * time.Second // a stream's reader that takes nothing for so long is gone; it resumes by Last-Event-ID

@@ -36,9 +36,7 @@ func sendMessage(x *exchange, in client.SendMessage) (client.Message, error) {
 	if err := checkSend(&in); err != nil {
 		return none, err
 	}
-	if in.IdempotencyKey = x.r.Header.Get("Idempotency-Key"); len(in.IdempotencyKey) > maxKey {
-		return none, invalid("Idempotency-Key is longer than 256 bytes", "")
-	}
+	in.IdempotencyKey = x.r.Header.Get("Idempotency-Key")
 	svc, err := x.service()
 	if err != nil {
 		return none, err
