@@ -142,21 +142,22 @@ func (m *members) catchUp(ctx context.Context, network graph.ID) error {
 	return m.read(ctx, network)
 }
 
-// follow takes in what arrives in a Network's access log until ctx ends; after each time it tells upTo which arrival
+// follow takes in what arrives in a Network's access log until ctx ends; after each entry it tells upTo which arrival
 // position is covered. A burst is evaluated once: the first of it finds the rest there.
-func (m *members) follow(ctx context.Context, sp *graph.Space, upTo func(graph.Pos) error) error {
+func (m *members) follow(ctx context.Context, sp *graph.Space, upTo func(context.Context, graph.Pos) error) error {
 	for st, err := range sp.Tail(ctx, m.seenUpTo(sp.ID())) {
 		if err != nil {
 			return ignoreEnd(ctx, fmt.Errorf("follow access log: %w", err))
 		}
-		if st.Event != graph.Added || st.Entry.Body().Kind != graph.KindAccess || m.has(sp.ID(), st.Entry.ID()) {
+		if st.Event != graph.Added || st.Entry.Body().Kind != graph.KindAccess {
 			continue
 		}
-		last := max(st.Pos, m.log.Last())
-		if err := m.catchUp(ctx, sp.ID()); err != nil {
-			return ignoreEnd(ctx, err)
+		if !m.has(sp.ID(), st.Entry.ID()) {
+			if err := m.catchUp(ctx, sp.ID()); err != nil {
+				return ignoreEnd(ctx, err)
+			}
 		}
-		if err := upTo(last); err != nil {
+		if err := upTo(ctx, st.Pos); err != nil {
 			return ignoreEnd(ctx, err)
 		}
 	}

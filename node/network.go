@@ -65,13 +65,7 @@ func (n *Node) say(ctx context.Context, d graph.Draft) error {
 	if err != nil {
 		return err
 	}
-	if err := n.members.add(ctx, st.Entry); err != nil {
-		return err
-	}
-	if n.peers != nil {
-		n.peers.RightsChanged(st.Pos)
-	}
-	return nil
+	return n.members.add(ctx, st.Entry)
 }
 
 // enrol makes the host answer for a Node: with its own rights, but not as an admin.

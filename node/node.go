@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"plexus/graph"
+	"plexus/graph/access"
 	"plexus/graph/store"
 	"plexus/node/api"
 	"plexus/p2p"
@@ -32,6 +33,7 @@ type Config struct {
 
 	P2P   p2p.Config // Key, Log, Network, Now and Logger are filled in
 	NoP2P bool       // stay alone: nothing listens for peers
+	Join  string     // a ticket that Run takes to its inviter before it serves; a failed join ends Run
 
 	Page   http.Handler     // the web page; nil: none
 	Now    func() time.Time // nil: time.Now
@@ -90,7 +92,8 @@ type Node struct {
 	settled  chan struct{}         // closed once the own chains are known to be complete
 	settle   sync.Once
 	running  atomic.Bool
-	switched chan struct{} // told when another Network became the current one
+	enrolled atomic.Pointer[access.State] // enrolAll has seen it
+	switched chan struct{}                // told when another Network became the current one
 
 	closing sync.Once
 	closed  error

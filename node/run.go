@@ -32,7 +32,6 @@ func start(fail context.CancelCauseFunc, jobs ...func(context.Context) error) *l
 			err := job(ctx)
 			if err != nil && ctx.Err() == nil {
 				fail(err)
-				return err
 			}
 			return nil
 		})
@@ -40,9 +39,9 @@ func start(fail context.CancelCauseFunc, jobs ...func(context.Context) error) *l
 	return l
 }
 
-func (l *layer) stop() error {
+func (l *layer) stop() {
 	l.cancel()
-	return l.group.Wait()
+	_ = l.group.Wait() // errors went to fail
 }
 
 // Run serves until ctx ends, and returns after the last goroutine has: nil, or what failed. It may be called once.
@@ -58,17 +57,25 @@ func (n *Node) Run(ctx context.Context) error {
 	var edge []*layer
 	if n.peers != nil {
 		edge = append(edge, start(fail, n.peers.Run, n.settleChains))
+		if n.cfg.Join != "" {
+			if _, err := n.Join(ctx, n.cfg.Join); err != nil {
+				fail(fmt.Errorf("join: %w", err))
+			}
+		}
 	}
 	edge = append(edge, start(fail, n.plugins.Run))
 	if n.listener != nil {
 		edge = append(edge, start(fail, n.serve))
 	}
 	<-ctx.Done()
-	var errs []error
 	for i := len(edge) - 1; i >= 0; i-- {
-		errs = append(errs, edge[i].stop())
+		edge[i].stop()
 	}
-	return errors.Join(append(errs, base.stop())...)
+	base.stop()
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return nil
 }
 
 // settleChains lets sends go once the own chains are fetched, or no peer gave them in time.
@@ -162,12 +169,15 @@ func (n *Node) follow(ctx context.Context) error {
 	return nil
 }
 
-// rightsChanged tells those who hold connections by them.
-func (n *Node) rightsChanged(upTo graph.Pos) error {
+// rightsChanged tells those who hold connections by them, and enrols this host's Nodes where its role has grown.
+func (n *Node) rightsChanged(ctx context.Context, upTo graph.Pos) error {
 	if n.peers != nil {
 		n.peers.RightsChanged(upTo)
 	}
-	return n.enrolAll(context.Background())
+	if s := n.state(); s != n.enrolled.Swap(s) {
+		return n.enrolAll(ctx)
+	}
+	return nil
 }
 
 // tend does now and then what an admin's host does for the others: cutting revoked authors off in Spaces where nobody has.
