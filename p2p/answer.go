@@ -45,6 +45,7 @@ func (h *Host) answerSync(ctx context.Context, w *wire, p peer.ID) error {
 	a := &answering{h: h, w: w, l: l, st: h.statsOf(l.node)}
 	for {
 		t, body, err := w.next(answerTimeout)
+		a.roundTrip()
 		if errors.Is(err, io.EOF) {
 			a.finish()
 			return nil
@@ -55,6 +56,14 @@ func (h *Host) answerSync(ctx context.Context, w *wire, p peer.ID) error {
 		if err := a.answer(ctx, t, body); err != nil {
 			return err
 		}
+	}
+}
+
+// roundTrip measures from our greeting to what came next: the side that is asked has no better way.
+func (a *answering) roundTrip() {
+	if !a.greeted.IsZero() {
+		a.st.latent(time.Since(a.greeted))
+		a.greeted = time.Time{}
 	}
 }
 
@@ -104,9 +113,10 @@ func (a *answering) hello(body []byte) error {
 	}
 	a.greets = a.greets || !theirs.part
 	a.st.greeted(a.h.cfg.Now(), 0, theirs.at)
-	a.h.learnRecords(theirs.records)
+	a.h.learnRecords(g.ID, theirs.records, true)
 	ours := a.h.ours(g.ID, only)
 	a.h.note(a.st, ours, theirs)
+	a.greeted = time.Now()
 	return sendGreeting(a.w, ours)
 }
 

@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/record"
 	ma "github.com/multiformats/go-multiaddr"
 
 	"plexus/graph"
+	"plexus/graph/access"
 )
 
 // Records("peers"): 'a' ‖ Network (32) ‖ host (32) → known; 'l' → the listening addresses; 's' ‖ Space (32) → who told of it (32).
@@ -21,8 +23,9 @@ const bookName = "peers"
 
 // known is what the book has of one peer.
 type known struct {
-	Addrs []string `json:"addrs"`
-	Seen  int64    `json:"seen"` // µs; 0: never met
+	Addrs  []string `json:"addrs"`
+	Seen   int64    `json:"seen"`             // µs; 0: never met
+	Record []byte   `json:"record,omitempty"` // the peer's own signed record, to pass on
 }
 
 type book struct{ records graph.Records }
@@ -101,8 +104,9 @@ func (b book) setTold(space graph.ID, by graph.NodeID) error {
 	return nil
 }
 
-// remember writes a member's addresses down: those it is connected by now first, then those it told.
-func (h *Host) remember(p peer.ID, seen time.Time) {
+// remember writes down where a member is: what it is connected by first, then what was known before. env, where not
+// nil, is its signed record.
+func (h *Host) remember(p peer.ID, seen time.Time, env *record.Envelope) {
 	n, err := nodeID(p)
 	g := h.network()
 	if err != nil || g == nil {
@@ -112,18 +116,95 @@ func (h *Host) remember(p peer.ID, seen time.Time) {
 	if err != nil {
 		h.log.Warn("address book", "peer", n, "err", err)
 	}
-	k := known{Addrs: addrTexts(h.host.Peerstore().Addrs(p)), Seen: old.Seen}
-	for _, a := range old.Addrs {
-		if !slices.Contains(k.Addrs, a) {
-			k.Addrs = append(k.Addrs, a)
-		}
-	}
+	k := known{Addrs: union(addrTexts(h.host.Peerstore().Addrs(p)), old.Addrs), Seen: old.Seen, Record: old.Record}
 	if !seen.IsZero() {
 		k.Seen = seen.UnixMicro()
+	}
+	if env != nil {
+		if b, err := env.Marshal(); err == nil && len(b) <= maxRecord {
+			k.Record = b
+		}
 	}
 	if err := h.book.put(g.ID, n, k); err != nil {
 		h.log.Warn("address book", "peer", n, "err", err)
 	}
+}
+
+// union appends to a what of b it lacks.
+func union(a, b []string) []string {
+	for _, s := range b {
+		if !slices.Contains(a, s) {
+			a = append(a, s)
+		}
+	}
+	return a
+}
+
+// peerRecords gives members' signed records, so that others find them: of the connected ones first.
+func (h *Host) peerRecords() [][]byte {
+	g := h.network()
+	if g == nil {
+		return nil
+	}
+	all := h.members()
+	slices.SortStableFunc(all, func(a, b access.Host) int { return h.distance(a.ID) - h.distance(b.ID) })
+	var out [][]byte
+	for _, m := range all {
+		if k, err := h.book.peer(g.ID, m.ID); err == nil && len(k.Record) > 0 && len(out) < maxRecords {
+			out = append(out, k.Record)
+		}
+	}
+	return out
+}
+
+func (h *Host) distance(n graph.NodeID) int {
+	if p, err := peerID(n); err == nil && h.connected(p) {
+		return 0
+	}
+	return 1
+}
+
+// learnRecords takes in addresses that hosts signed themselves, where they are newer than those known, and has them
+// dialled. Only members' are taken, unless members is false: before a join is evaluated nobody is one.
+func (h *Host) learnRecords(network graph.ID, records [][]byte, members bool) {
+	for _, b := range records {
+		pr, err := openRecord(b)
+		if err != nil || pr.PeerID == h.host.ID() || members && (!h.member(pr.PeerID) || h.connected(pr.PeerID)) {
+			continue
+		}
+		n, err := nodeID(pr.PeerID)
+		if err != nil {
+			continue
+		}
+		old, err := h.book.peer(network, n)
+		if err != nil {
+			continue
+		}
+		if last, err := openRecord(old.Record); err == nil && last.Seq >= pr.Seq {
+			continue
+		}
+		k := known{Addrs: union(addrTexts(pr.Addrs), old.Addrs), Seen: old.Seen, Record: b}
+		if err := h.book.put(network, n, k); err != nil {
+			h.log.Warn("address book", "peer", n, "err", err)
+		}
+		h.redial.soon(n)
+	}
+}
+
+// openRecord reads a signed peer record.
+func openRecord(b []byte) (*peer.PeerRecord, error) {
+	if len(b) == 0 || len(b) > maxRecord {
+		return nil, breachf("a peer record of %d bytes", len(b))
+	}
+	env, rec, err := record.ConsumeEnvelope(b, peer.PeerRecordEnvelopeDomain)
+	if err != nil {
+		return nil, fmt.Errorf("peer record: %w", err)
+	}
+	pr, ok := rec.(*peer.PeerRecord)
+	if !ok || !pr.PeerID.MatchesPublicKey(env.PublicKey) {
+		return nil, breachf("a peer record of another kind or key")
+	}
+	return pr, nil
 }
 
 func addrTexts(addrs []ma.Multiaddr) []string {

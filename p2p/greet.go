@@ -8,10 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/libp2p/go-libp2p/core/peer"
-	"github.com/libp2p/go-libp2p/core/peerstore"
-	"github.com/libp2p/go-libp2p/core/record"
-
 	"plexus/graph"
 )
 
@@ -247,59 +243,4 @@ func (h *Host) followAll() {
 			h.join(sp.ID())
 		}
 	}
-}
-
-// peerRecords gives the signed addresses of connected members, so that others find them.
-func (h *Host) peerRecords() [][]byte {
-	book, ok := peerstore.GetCertifiedAddrBook(h.host.Peerstore())
-	if !ok {
-		return nil
-	}
-	var out [][]byte
-	for _, l := range h.allLinks() {
-		env := book.GetPeerRecord(l.peer)
-		if env == nil || len(out) == maxRecords {
-			continue
-		}
-		if b, err := env.Marshal(); err == nil && len(b) <= maxRecord {
-			out = append(out, b)
-		}
-	}
-	return out
-}
-
-// learnRecords takes in members' addresses that those signed themselves.
-func (h *Host) learnRecords(records [][]byte) {
-	book, ok := peerstore.GetCertifiedAddrBook(h.host.Peerstore())
-	if !ok {
-		return
-	}
-	for _, b := range records {
-		env, pr, err := openRecord(b)
-		if err != nil || !h.member(pr.PeerID) || h.connected(pr.PeerID) {
-			continue
-		}
-		if took, err := book.ConsumePeerRecord(env, addrTTL); err == nil && took {
-			h.remember(pr.PeerID, time.Time{})
-			if n, err := nodeID(pr.PeerID); err == nil {
-				h.redial.soon(n)
-			}
-		}
-	}
-}
-
-// openRecord reads a signed peer record.
-func openRecord(b []byte) (*record.Envelope, *peer.PeerRecord, error) {
-	if len(b) > maxRecord {
-		return nil, nil, breachf("a peer record of %d bytes", len(b))
-	}
-	env, rec, err := record.ConsumeEnvelope(b, peer.PeerRecordEnvelopeDomain)
-	if err != nil {
-		return nil, nil, fmt.Errorf("peer record: %w", err)
-	}
-	pr, ok := rec.(*peer.PeerRecord)
-	if !ok || !pr.PeerID.MatchesPublicKey(env.PublicKey) {
-		return nil, nil, breachf("a peer record of another kind or key")
-	}
-	return env, pr, nil
 }

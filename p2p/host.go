@@ -64,6 +64,7 @@ type Host struct {
 	rights *watermark // how far the Log's rights cover the access entries
 	joins  *door
 	first  *settling
+	ready  chan struct{} // closed when Run has begun
 
 	mu      sync.Mutex // owns what follows
 	net     *graph.Genesis
@@ -107,7 +108,7 @@ func New(cfg Config) (*Host, error) {
 	}
 	h := &Host{
 		cfg: cfg, id: graph.NodeIDOf(cfg.Key), log: cfg.Logger, book: book{cfg.Log.Records(bookName)},
-		rights: newWatermark(), joins: newDoor(), first: newSettling(),
+		rights: newWatermark(), joins: newDoor(), first: newSettling(), ready: make(chan struct{}),
 		links: map[peer.ID]*link{}, guests: map[peer.ID]*time.Timer{}, stats: map[graph.NodeID]*peerStats{},
 	}
 	h.redial = newRedial(h)
@@ -166,6 +167,7 @@ func (h *Host) start(ctx context.Context) error {
 		return err
 	}
 	h.running = ctx
+	close(h.ready)
 	return nil
 }
 

@@ -353,11 +353,10 @@ func (h *Host) joinWith(ctx context.Context, t Ticket) (JoinResult, error) {
 
 // call connects to an inviter and opens the join stream.
 func (h *Host) call(ctx context.Context, ai peer.AddrInfo) (*wire, error) {
-	h.mu.Lock()
-	ready := h.running != nil && !h.closed
-	h.mu.Unlock()
-	if !ready {
-		return nil, fmt.Errorf("%w: this host doesn't run", graph.ErrClosed)
+	select {
+	case <-h.ready: // Run has got that far
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: this host doesn't run: %w", graph.ErrUnavailable, ctx.Err())
 	}
 	if h.Offline() {
 		return nil, fmt.Errorf("%w: this host is offline; plexus online, then try again", graph.ErrUnavailable)
@@ -417,7 +416,7 @@ func (h *Host) askIn(ctx context.Context, w *wire, t Ticket) (JoinResult, error)
 	if err := h.takeOver(ctx, w, t.Inviter, sp); err != nil {
 		return JoinResult{}, err
 	}
-	h.learnOthers(g.ID, in.Records)
+	h.learnRecords(g.ID, in.Records[:min(len(in.Records), maxRecords)], false)
 	return JoinResult{Network: g, Role: in.Role, Inviter: t.Inviter}, nil
 }
 
@@ -438,23 +437,6 @@ func (h *Host) takeOver(ctx context.Context, w *wire, from graph.NodeID, sp *gra
 		}
 		if len(res.Refused) > 0 {
 			return breachf("access log: %v", res.Refused[0])
-		}
-	}
-}
-
-// learnOthers writes down the addresses of the inviter's peers, which become members once the rights are evaluated.
-func (h *Host) learnOthers(network graph.ID, records [][]byte) {
-	for _, b := range records[:min(len(records), maxRecords)] {
-		_, pr, err := openRecord(b)
-		if err != nil {
-			continue
-		}
-		n, err := nodeID(pr.PeerID)
-		if err != nil {
-			continue
-		}
-		if err := h.book.put(network, n, known{Addrs: addrTexts(pr.Addrs)}); err != nil {
-			h.log.Warn("address book", "peer", n, "err", err)
 		}
 	}
 }

@@ -150,7 +150,7 @@ func (h *Host) watch(ctx context.Context, sub event.Subscription) error {
 				h.reconsider(ev.Peer)
 			case event.EvtPeerIdentificationCompleted:
 				if h.member(ev.Peer) {
-					h.remember(ev.Peer, h.cfg.Now())
+					h.remember(ev.Peer, h.cfg.Now(), ev.SignedPeerRecord)
 				}
 			case event.EvtLocalAddressesUpdated:
 				h.redial.reset() // another network, perhaps: what was out of reach may be near
@@ -226,7 +226,7 @@ func (h *Host) unlink(p peer.ID) {
 	}
 	l.cancel()
 	h.host.ConnManager().Unprotect(p, memberTag)
-	h.remember(p, h.cfg.Now())
+	h.remember(p, h.cfg.Now(), nil)
 	h.redial.lost(l.node)
 	h.log.Info("disconnected", "peer", p)
 }
@@ -252,7 +252,7 @@ func (h *Host) welcome(p peer.ID) {
 
 // meetAgain reconnects to a guest that has become a member: gossip decides about a peer when it connects.
 func (h *Host) meetAgain(p peer.ID) {
-	h.remember(p, time.Time{})
+	h.remember(p, time.Time{}, nil)
 	h.unlink(p)
 	h.disconnect(p)
 	if n, err := nodeID(p); err == nil {

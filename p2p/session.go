@@ -127,7 +127,7 @@ func (h *Host) greet(ctx context.Context, w *wire, l *link, g graph.Genesis, onl
 		return fmt.Errorf("peer %s is in another network now: %w", l.node, graph.ErrForbidden)
 	}
 	st.greeted(at, rtt, theirs.at)
-	h.learnRecords(theirs.records)
+	h.learnRecords(g.ID, theirs.records, true)
 	if err := h.swapGenesis(ctx, w, l.node, &ours, &theirs); err != nil {
 		return err
 	}

@@ -78,6 +78,15 @@ func (st *peerStats) greeted(at time.Time, rtt time.Duration, theirs time.Time) 
 	st.clock, st.hasClock = theirs.Sub(at.Add(rtt/2)), true
 }
 
+// latent notes a round trip that may have had work in it: it counts where there is none shorter.
+func (st *peerStats) latent(rtt time.Duration) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.latency == 0 || rtt < st.latency {
+		st.latency = rtt
+	}
+}
+
 // same notes that both had a Space with this digest.
 func (st *peerStats) same(space graph.ID, d graph.Digest) {
 	st.mu.Lock()
