@@ -17,13 +17,14 @@ import (
 
 // answering is one inbound session.
 type answering struct {
-	h      *Host
-	w      *wire
-	l      *link
-	st     *peerStats
-	greets bool               // a whole handshake was part of it
-	ranges *reconcile.Session // of the Space in hand
-	space  graph.ID
+	h       *Host
+	w       *wire
+	l       *link
+	st      *peerStats
+	greets  bool               // a whole handshake was part of it
+	greeted time.Time          // our greeting went out and nothing came since
+	ranges  *reconcile.Session // of the Space in hand
+	space   graph.ID
 }
 
 // answerSync serves a member's stream. Who is no member gets its stream reset, without a byte.
