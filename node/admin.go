@@ -178,6 +178,9 @@ func (n *Node) Join(ctx context.Context, ticket string) (client.JoinResult, erro
 	if n.peers == nil {
 		return client.JoinResult{}, alone()
 	}
+	if out, member := n.memberBy(ticket); member {
+		return out, nil
+	}
 	got, err := n.peers.Join(ctx, ticket)
 	if err != nil {
 		return client.JoinResult{}, err
@@ -197,6 +200,18 @@ func (n *Node) Join(ctx context.Context, ticket string) (client.JoinResult, erro
 		return out, fmt.Errorf("switch to network %s: %w", got.Network.ID, err)
 	}
 	return out, nil
+}
+
+// memberBy says whether a ticket is for the Network this host is in already: then there is nothing to do, be it used up
+// by now or not, so that a service started with a ticket can be started again.
+func (n *Node) memberBy(ticket string) (client.JoinResult, bool) {
+	t, err := p2p.ParseTicket(ticket)
+	role := n.state().Role(n.Host())
+	if err != nil || t.Network != n.members.network() || role == access.None || t.Inviter == n.Host() {
+		return client.JoinResult{}, false
+	}
+	g := n.network()
+	return client.JoinResult{Network: g.ID.String(), Name: g.Name, Role: role.String(), Inviter: t.Inviter.String()}, true
 }
 
 // moveTo makes another Network the current one.

@@ -18,12 +18,13 @@ const (
 
 	MaxNodes = 10_000 // of one host: each is a key file and an entry in the access log
 
-	keepIdempotent  = 24 * time.Hour   // a client that retries later than this has lost its answer for good
-	pruneIdempotent = 8                // expired keys removed with each new one: more than come in, so they can't pile up
-	settleWait      = time.Second      // how long a first send waits for the own chains from peers
-	stopWait        = 5 * time.Second  // for requests in hand when the server stops
-	headerWait      = 10 * time.Second // for a request's headers
-	cutEvery        = time.Minute      // how often an admin's host looks for Spaces a revoked author isn't cut in
-	sendLocks       = 1024             // sends with equal keys wait for each other; with 32 at once two collide 3 % of the time
-	findScan        = 1000             // records read at a time by a filter no index serves
+	keepIdempotent  = 24 * time.Hour        // a client that retries later than this has lost its answer for good
+	pruneIdempotent = 8                     // expired keys removed with each new one: more than come in, so they can't pile up
+	settleWait      = time.Second           // how long a first send waits for the own chains from peers
+	stopWait        = 5 * time.Second       // for requests in hand when the server stops
+	headerWait      = 10 * time.Second      // for a request's headers
+	cutEvery        = time.Minute           // how often an admin's host looks for Spaces a revoked author isn't cut in
+	sendLocks       = 1024                  // sends with equal keys wait for each other; with 32 at once two collide 3 % of the time
+	joinRetry       = 10 * time.Millisecond // until the peers' Run takes a join
+	findScan        = 1000                  // records read at a time by a filter no index serves
 )

@@ -57,14 +57,12 @@ func (n *Node) Run(ctx context.Context) error {
 	var edge []*layer
 	if n.peers != nil {
 		edge = append(edge, start(fail, n.peers.Run, n.settleChains))
-		if n.cfg.Join != "" {
-			if _, err := n.Join(ctx, n.cfg.Join); err != nil {
-				fail(fmt.Errorf("join: %w", err))
-			}
+		if err := n.joinFirst(ctx); err != nil {
+			fail(err)
 		}
 	}
 	edge = append(edge, start(fail, n.plugins.Run))
-	if n.listener != nil {
+	if n.listener != nil && ctx.Err() == nil {
 		edge = append(edge, start(fail, n.serve))
 	}
 	<-ctx.Done()
@@ -75,6 +73,26 @@ func (n *Node) Run(ctx context.Context) error {
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
+	return nil
+}
+
+// joinFirst carries out Config.Join.
+func (n *Node) joinFirst(ctx context.Context) error {
+	if n.cfg.Join == "" {
+		return nil
+	}
+	got, err := n.Join(ctx, n.cfg.Join)
+	for errors.Is(err, graph.ErrClosed) && ctx.Err() == nil { // the peers' Run has only just been started
+		select {
+		case <-ctx.Done():
+		case <-time.After(joinRetry):
+			got, err = n.Join(ctx, n.cfg.Join)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	n.cfg.Logger.Info("joined", "network", got.Network, "name", got.Name, "role", got.Role, "inviter", got.Inviter)
 	return nil
 }
 
