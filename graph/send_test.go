@@ -1,0 +1,195 @@
+package graph_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"plexus/graph"
+)
+
+func TestSendNamesHeads(t *testing.T) {
+	c := newClock()
+	r := newReplica(t, everybody, c)
+	other := newReplica(t, everybody, c)
+	first := r.send(t, 0, draft("first"))
+	other.add(t, first)
+	for n := range 12 { // twelve that don't know of each other
+		lone := newReplica(t, everybody, c)
+		lone.add(t, first)
+		r.add(t, lone.send(t, n+1, draft("lone")))
+		c.step(time.Millisecond)
+	}
+	oldest := slices.Clone(r.s.Heads())
+	slices.SortFunc(oldest, func(a, b graph.ID) int {
+		ea, _, _ := r.s.Entry(a)
+		eb, _, _ := r.s.Entry(b)
+		return int(ea.Body().Time - eb.Body().Time)
+	})
+	want := append([]graph.ID{first.ID()}, sorted(oldest[:8])...)
+	e := r.send(t, 0, draft("merge"))
+	if b := e.Body(); b.Seq != 2 || !slices.Equal(b.Prev, want) {
+		t.Fatalf("seq %d, prev %v, want %v", b.Seq, b.Prev, want)
+	}
+	if n := len(r.s.Heads()); n != 5 {
+		t.Fatalf("%d heads, want 5", n)
+	}
+	e = r.send(t, 0, draft("merge", oldest[9]))
+	if b := e.Body(); len(b.Prev) != 4 || slices.Contains(b.Prev, oldest[9]) {
+		t.Fatalf("prev %v names a head that refs name", b.Prev)
+	}
+	if h := r.s.Heads(); !slices.Equal(h, []graph.ID{e.ID()}) {
+		t.Fatalf("heads %v", h)
+	}
+}
+
+func TestSendClock(t *testing.T) {
+	c := newClock()
+	r := newReplica(t, everybody, c)
+	a := r.send(t, 1, draft("a"))
+	b := r.send(t, 1, draft("b"))
+	if a.Body().Time != graph.TimeOf(c.now()) || b.Body().Time != a.Body().Time+1 {
+		t.Fatalf("times %v %v", a.Body().Time, b.Body().Time)
+	}
+	c.step(-time.Hour)
+	_, err := r.s.Send(t.Context(), key(2), draft("late", b.ID()), nil)
+	if !errors.Is(err, graph.ErrUnavailable) || !strings.Contains(err.Error(), "clock") {
+		t.Fatalf("an hour back: %v", err)
+	}
+	if n := r.s.Count(); n != 2 {
+		t.Fatalf("count %d", n)
+	}
+	c.step(time.Hour - graph.MaxFuture + 2*time.Microsecond)
+	r.send(t, 2, draft("just in time", a.ID()))
+}
+
+func TestSendRefused(t *testing.T) {
+	known := rights{
+		author(1): {Known: true, May: true},
+		author(2): {Known: true},
+		author(4): {Known: true, May: true, Cuts: []graph.ID{graph.BlockID(nil)}},
+		author(5): {Known: true, May: true},
+	}
+	r := newReplica(t, known, newClock())
+	void := seal(t, 2, graph.Body{Space: r.s.ID(), Time: 5})
+	profile := seal(t, 5, graph.Body{Space: r.s.ID(), Time: 5, Kind: graph.KindProfile})
+	r.add(t, void, profile)
+	unknown := graph.BlockID([]byte("nothing"))
+	cases := []struct {
+		name   string
+		who    int
+		draft  graph.Draft
+		is     error
+		detail string
+	}{
+		{"not granted", 3, draft("x"), graph.ErrForbidden, "may not write"},
+		{"reader", 2, draft("x"), graph.ErrForbidden, "may not write"},
+		{"cut off", 4, draft("x"), graph.ErrForbidden, "may not write"},
+		{"unknown ref", 1, draft("x", unknown), graph.ErrInvalid, "refs.messages: '" + unknown.String() + "' not found in space '"},
+		{"void ref", 1, draft("x", void.ID()), graph.ErrInvalid, "not found in space"},
+		{"ref of a profile", 1, draft("x", profile.ID()), graph.ErrInvalid, "not found in space"},
+		{"no content", 1, graph.Draft{}, graph.ErrInvalid, "content"},
+		{"ref twice", 1, draft("x", void.ID(), void.ID()), graph.ErrInvalid, ""},
+		{"too large", 1, draft(strings.Repeat("x", graph.MaxPayload)), graph.ErrTooLarge, ""},
+	}
+	before := r.Last()
+	for _, c := range cases {
+		_, err := r.s.Send(t.Context(), key(c.who), c.draft, nil)
+		if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.detail) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	var bad *graph.InvalidError
+	if _, err := r.s.Send(t.Context(), key(1), draft("x", unknown), nil); !errors.As(err, &bad) || bad.Field != "refs.messages" {
+		t.Errorf("field: %v", err)
+	}
+	if r.Last() != before {
+		t.Error("something was written")
+	}
+}
+
+func TestSendWritesRecords(t *testing.T) {
+	r := newReplica(t, everybody, nil)
+	keys := r.Records("idem")
+	st, err := r.s.Send(t.Context(), key(1), draft("once"), func(e *graph.Entry) []graph.Op {
+		id := e.ID()
+		return keys.Ops(graph.Op{Kind: graph.Set, Key: []byte("k"), Value: id[:]})
+	})
+	check(t, err)
+	v, err := keys.Get([]byte("k"))
+	if err != nil || graph.ID(v) != st.Entry.ID() {
+		t.Fatalf("got %x, %v", v, err)
+	}
+	_, err = r.s.Add(t.Context(), nil, graph.AddOptions{Also: keys.Ops(graph.Op{Kind: graph.Del, Key: []byte("k")})})
+	check(t, err)
+	if _, err := keys.Get([]byte("k")); !errors.Is(err, graph.ErrNotFound) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// TestHammerSend sends, takes in, reads and changes rights at the same time: for the race detector.
+func TestHammerSend(t *testing.T) {
+	const senders, each = 8, 40
+	r, other := newReplica(t, everybody, nil), newReplica(t, everybody, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var writers, readers sync.WaitGroup
+	for n := range senders {
+		writers.Go(func() {
+			for range each {
+				if _, err := r.s.Send(ctx, key(n), draft("x"), nil); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for n := range senders { // each follows, and one of them carries everything over
+		readers.Go(func() { follow(ctx, t, r, other, n == 0, senders*each) })
+	}
+	writers.Go(func() {
+		for i := range 20 {
+			r2 := rights{{}: {Known: true, May: true}, author(99): {Known: true, May: i%2 == 0}}
+			if err := r.Apply(ctx, r2); err != nil {
+				t.Error(err)
+			}
+			_, _, _ = r.s.Due(ctx)
+			_ = r.s.Digest()
+			if _, err := r.s.All(ctx, graph.Page{}); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	writers.Wait()
+	readers.Wait()
+	if r.s.Digest() != other.s.Digest() || r.s.Digest().Count != senders*each {
+		t.Fatalf("digests %v %v", r.s.Digest(), other.s.Digest())
+	}
+}
+
+func follow(ctx context.Context, t *testing.T, r, other replica, carry bool, n int) {
+	at := graph.Pos(0)
+	for st, err := range r.s.Tail(ctx, 0) {
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if at++; st.Pos != at {
+			t.Errorf("pos %d after %d", st.Pos, at-1)
+			return
+		}
+		if carry {
+			if _, err := other.s.Add(ctx, []*graph.Entry{st.Entry}, graph.AddOptions{}); err != nil {
+				t.Error(err)
+			}
+		}
+		if int(at) == n {
+			return
+		}
+	}
+	t.Errorf("the tail ended at %d", at)
+}
