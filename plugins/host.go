@@ -4,8 +4,12 @@ package plugins
 
 import (
 	"context"
-	"encoding/json"
+	"fmt"
 	"log/slog"
+	"reflect"
+	"sync"
+
+	"github.com/tetratelabs/wazero"
 
 	"plexus/graph"
 )
@@ -15,6 +19,22 @@ type Config struct {
 	Log      *graph.Log
 	CacheDir string       // compiled code is kept here; "" keeps it in memory, and each start compiles anew
 	Logger   *slog.Logger // nil: discards
+
+	files   [][]byte             // the first-party files; nil: Bundle
+	runtime wazero.RuntimeConfig // nil: the compiler where there is one for this machine
+}
+
+func (c Config) fill() Config {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.files == nil {
+		c.files = [][]byte{bundle}
+	}
+	if c.runtime == nil {
+		c.runtime = wazero.NewRuntimeConfig()
+	}
+	return c
 }
 
 // Attestor is what a graph.Rights may also be: it says what the access log says of a Node in a Space. A fold sees both;
@@ -26,51 +46,176 @@ type Attestor interface {
 
 // Host runs the plugins of every Space of one Log. Safe for concurrent use.
 type Host struct {
-	log *graph.Log
+	log     *graph.Log
+	records graph.Records
+	config  Config
+	logger  *slog.Logger
+	catalog map[string]bool // names of the plugins every Space has
+
+	// Owned by Run.
+	engine   *engine
+	specs    []*spec
+	rights   graph.Rights
+	attestor Attestor
+	cursor   graph.Pos
+	started  bool // a cursor was stored: states on disk have seen all up to it
+	nextNum  uint32
+	spaces   int
+	names    names
+	input    []byte
+	gas      uint64
+	work     map[*slot]bool
+
+	// state is held for reading while a view runs, for writing while a commit changes what views see.
+	state sync.RWMutex
+	slots map[slotKey]*slot
+	seen  graph.Pos // the cursor, as of the last commit
+	fault error     // why Run ended or a file can't be loaded
+
+	// mu guards what wakes whom.
+	mu      sync.Mutex
+	changed chan struct{} // closed and made anew at each commit
+	wake    context.CancelFunc
+	kicked  bool
 }
 
-// Info says what a plugin is and how far its state has come.
-type Info struct {
-	Name    string   `json:"name"`
-	Version string   `json:"version"`
-	File    string   `json:"file"` // the CID of the Wasm file
-	About   string   `json:"about,omitempty"`
-	Accepts []string `json:"accepts"`
-	Views   []string `json:"views"`
-	Current bool     `json:"current"` // the state covers all visible messages
-	Folded  uint64   `json:"folded"`  // messages in the state
-	Marked  uint64   `json:"marked"`  // of these, how many were refused or trapped; their writes are left out
-	Reason  string   `json:"reason,omitempty"` // of the last one marked
+type slotKey struct {
+	space graph.ID
+	name  string
 }
 
 // Open reads where the state stands. It compiles nothing and starts nothing: Run does.
-func Open(c Config) (*Host, error) { return &Host{log: c.Log}, nil }
+func Open(c Config) (*Host, error) {
+	c = c.fill()
+	h := &Host{
+		log: c.Log, records: c.Log.Records("plugin"), config: c, logger: c.Logger, names: names{}, work: map[*slot]bool{},
+		catalog: map[string]bool{}, slots: map[slotKey]*slot{}, changed: make(chan struct{}),
+	}
+	if err := h.readCursor(); err != nil {
+		return nil, fmt.Errorf("open plugin state: %w", err)
+	}
+	for _, wasm := range c.files {
+		m, err := ReadManifest(wasm)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range m.Plugins {
+			h.catalog[p.Name] = true
+		}
+	}
+	return h, nil
+}
 
 // Run compiles what is needed, follows the Log and folds until ctx ends (then it returns nil) or the store fails.
 // It is called once; it works in the caller's goroutine.
 func (h *Host) Run(ctx context.Context) error {
-	<-ctx.Done()
+	err := h.load(ctx)
+	for err == nil && ctx.Err() == nil {
+		var busy bool
+		if busy, err = h.round(ctx); err == nil && !busy {
+			h.idle(ctx)
+		}
+	}
+	if ctx.Err() != nil {
+		err = nil
+	}
+	h.state.Lock()
+	if h.fault = err; err == nil {
+		h.fault = fmt.Errorf("plugins have stopped: %w", graph.ErrClosed)
+	}
+	h.state.Unlock()
+	h.announce()
+	return err
+}
+
+// load compiles the files and drops what no slot owns.
+func (h *Host) load(ctx context.Context) error {
+	e, err := newEngine(context.WithoutCancel(ctx), h.config.CacheDir, h.config.runtime)
+	if err != nil {
+		return err
+	}
+	h.state.Lock()
+	h.engine = e
+	h.state.Unlock()
+	for _, wasm := range h.config.files {
+		f, err := e.load(ctx, wasm, true)
+		if err != nil {
+			return err
+		}
+		for _, p := range f.manifest.Plugins {
+			h.specs = append(h.specs, newSpec(f, p))
+		}
+	}
+	if err := h.readRegistry(); err != nil {
+		return err
+	}
+	h.state.Lock()
+	h.seen = h.cursor
+	h.state.Unlock()
+	h.announce()
 	return nil
 }
 
+// idle waits for the log to grow, a kick, or a moment in which rights may have changed without a record.
+func (h *Host) idle(ctx context.Context) {
+	wctx, cancel := context.WithTimeout(ctx, idleWait)
+	defer cancel()
+	h.mu.Lock()
+	kicked := h.kicked
+	h.kicked, h.wake = false, cancel
+	h.mu.Unlock()
+	if kicked {
+		return
+	}
+	_ = h.log.Wait(wctx, h.cursor) // whatever ends it, the next round looks
+	h.mu.Lock()
+	h.wake = nil
+	h.mu.Unlock()
+}
+
+// kick ends the idle wait.
+func (h *Host) kick() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.kicked = true
+	if h.wake != nil {
+		h.wake()
+	}
+}
+
+// announce tells those who wait that something was committed.
+func (h *Host) announce() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	close(h.changed)
+	h.changed = make(chan struct{})
+}
+
+func (h *Host) change() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.changed
+}
+
 // Close frees compiled code and instances, after Run has returned and no View runs. Safe twice.
-func (h *Host) Close() error { return nil }
-
-// View asks a plugin's view in a Space, on behalf of a Node (zero: nobody). params is a JSON object or nil. It waits,
-// for at most ViewWait, until the state covers what was durable when it was called; after that it
-// answers from the last consistent state there is.
-//
-// Errors: ErrNotFound for an unknown Space, plugin or view (the text lists those there are); ErrInvalid for params
-// that aren't an object or that the plugin refuses; ErrUnavailable while a plugin has no state yet.
-func (h *Host) View(ctx context.Context, space graph.ID, plugin, view string, params json.RawMessage, caller graph.NodeID) (json.RawMessage, error) {
-	return nil, graph.ErrUnavailable
+func (h *Host) Close() error {
+	h.state.Lock()
+	defer h.state.Unlock()
+	if h.engine == nil {
+		return nil
+	}
+	err := h.engine.close(context.Background())
+	h.engine = nil
+	if h.fault == nil {
+		h.fault = graph.ErrClosed
+	}
+	return err
 }
 
-// StateHash returns the hex SHA-256 over the plugin's sorted state in a Space, which equal replicas share, and whether
-// the state covers all that was durable when it was called; it waits for that as View does.
-func (h *Host) StateHash(ctx context.Context, space graph.ID, plugin string) (hash string, current bool, err error) {
-	return "", false, graph.ErrUnavailable
+// sameRights says whether two values are the same one; those that can't be compared are taken for different.
+func sameRights(a, b graph.Rights) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return reflect.TypeOf(a).Comparable() && reflect.TypeOf(b).Comparable() && a == b
 }
-
-// Plugins lists the plugins of a Space by name; ErrNotFound for an unknown Space.
-func (h *Host) Plugins(space graph.ID) ([]Info, error) { return []Info{}, nil }

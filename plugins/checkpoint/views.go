@@ -73,13 +73,14 @@ func merge(a, b []string) []string {
 
 // describe makes one item and says how many bytes of content it holds.
 func describe(s plugin.State, id string, c plugin.Value) (plugin.Map, int) {
-	item := plugin.Map{"message": id, "sender": c.Get("sender"), "state": "pending"}
+	item := plugin.Map{"message": id, "sender": c.Get("sender"), "status": "pending"}
 	size := 200
 	if m, ok := s.Message(id); ok {
 		item["created_at"] = plugin.Time(m.Time)
-		for _, field := range []string{"id", "kind", "title", "target", "status", "content"} {
-			size += copyText(item, m.Content, field)
+		for _, field := range []string{"id", "kind", "title", "target", "content"} {
+			size += copyText(item, field, m.Content.Get(field))
 		}
+		size += copyText(item, "finding", m.Content.Get("status"))
 	}
 	for _, field := range []string{"nodes", "options"} {
 		if v := c.Get(field); v != nil {
@@ -94,7 +95,7 @@ func describe(s plugin.State, id string, c plugin.Value) (plugin.Map, int) {
 		a, n := describeAnswer(s, r)
 		size += n
 		if r.Get("id").Text() == holds {
-			item["answer"], item["state"] = a, "answered"
+			item["answer"], item["status"] = a, "answered"
 		} else if size < pageBytes {
 			overruled = append(overruled, a)
 		}
@@ -117,14 +118,14 @@ func describeAnswer(s plugin.State, r plugin.Value) (plugin.Map, int) {
 		if m.Kind != "" {
 			a["by_kind"] = m.Kind
 		}
-		size += copyText(a, m.Content, "feedback")
+		size += copyText(a, "feedback", m.Content.Get("feedback"))
 	}
 	return a, size
 }
 
 // copyText copies a text, cut at a character's start where it is long.
-func copyText(to plugin.Map, from plugin.Value, field string) int {
-	text := from.Get(field).Text()
+func copyText(to plugin.Map, field string, v plugin.Value) int {
+	text := v.Text()
 	if text == "" {
 		return 0
 	}

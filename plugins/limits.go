@@ -1,0 +1,27 @@
+package plugins
+
+// This file holds the bounds of the host; those of the ABI, which a guest sees, are in sdk/abi.
+
+import (
+	"time"
+
+	"plexus/sdk/abi"
+)
+
+const (
+	// ViewWait is how long a View waits for the fold to catch up: a fresh node compiles for seconds, and a person
+	// gives up after ten.
+	ViewWait = 10 * time.Second
+
+	viewGas      = 50_000_000    // a view reads more than a fold: about 50 ms at the most
+	initGas      = abi.GasCap    // _initialize, once an instance
+	refillGas    = 1 << 20       // gas between two returns to Go, so that the collector's stop waits about a millisecond
+	maxInstances = 4             // of a file for views at once: each takes its memory
+	undoKept     = 32 << 10      // newest messages with an undo record, per plugin and Space: 100–200 bytes each
+	undoSlack    = undoKept / 4  // cut when so many more have gathered
+	stepMessages = 1024          // folded per plugin and Space before another one's turn, while behind
+	overlayBytes = 8 << 20       // of a projection's cache of its own state; beyond, it starts anew
+	idleWait     = time.Second   // how often Run looks for a change of rights that left no record
+	maxPrefetch  = 64            // keys read ahead by state_next
+	maxReason    = abi.MaxReason // bytes of a mark's reason
+)

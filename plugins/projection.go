@@ -1,0 +1,386 @@
+package plugins
+
+// This file holds the projection: one plugin's state in one Space, as keys in the store, with what is needed to take
+// messages out again. Keys of a projection, behind "p" and its number:
+//
+//	m                     meta, JSON
+//	s <key>               state: what the guest wrote
+//	f <message>           time ‖ ID of a message folded
+//	x <time> <message>    mark: 't' (trapped) or 'r' (refused), then the reason
+//	a <node>              time ‖ ID of the Node's first message folded, then "role/kind" as they were seen
+//	u <time> <message>    undo: the keys the message's fold changed, as they were before
+//
+// A projection is owned by the goroutine of Run; readers look at the store, under Host.state.
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"plexus/graph"
+	"plexus/sdk/abi"
+)
+
+// meta is where a projection stands.
+type meta struct {
+	Next   graph.Key  `json:"next"`  // every message below is folded (or isn't for this plugin)
+	Floor  graph.Key  `json:"floor"` // from here on there are undo records
+	Dirty  *graph.Key `json:"dirty,omitempty"`
+	Folded uint64     `json:"folded"`
+	Marked uint64     `json:"marked"`
+	Undos  int        `json:"undos"`
+	Bytes  int64      `json:"bytes"`
+	Whole  bool       `json:"whole"` // has covered all there was, at least once
+	Reason string     `json:"reason,omitempty"`
+}
+
+type projection struct {
+	records graph.Records
+	num     uint32
+	meta    meta
+	over    *overlay
+	ops     []graph.Op // beside the overlay's: undo records
+	journal []change   // of the message in hand
+	ahead   prefetch
+}
+
+// change is one key as it was.
+type change struct {
+	key     string
+	value   []byte
+	present bool
+}
+
+const (
+	kindMeta   = 'm'
+	kindState  = 's'
+	kindFolded = 'f'
+	kindMark   = 'x'
+	kindAuthor = 'a'
+	kindUndo   = 'u'
+)
+
+// numPrefix is where a projection's keys lie.
+func numPrefix(num uint32) []byte { return binary.BigEndian.AppendUint32([]byte{'p'}, num) }
+
+func (p *projection) key(k string) []byte { return append(numPrefix(p.num), k...) }
+
+// orderKey is a message's place as bytes that sort canonically.
+func orderKey(kind byte, k graph.Key) string {
+	b := make([]byte, 0, 41)
+	b = append(b, kind)
+	b = binary.BigEndian.AppendUint64(b, uint64(k.Time))
+	return string(append(b, k.ID[:]...))
+}
+
+// readOrder reads time ‖ ID; ok is false for what is too short.
+func readOrder(b []byte) (k graph.Key, ok bool) {
+	if len(b) < 40 {
+		return k, false
+	}
+	k.Time = graph.Time(binary.BigEndian.Uint64(b))
+	copy(k.ID[:], b[8:40])
+	return k, true
+}
+
+// after is the least key greater than k.
+func after(k graph.Key) graph.Key {
+	for i := len(k.ID) - 1; i >= 0; i-- {
+		if k.ID[i]++; k.ID[i] != 0 {
+			return k
+		}
+	}
+	k.Time++
+	return k
+}
+
+// openProjection reads where a projection stands; one that isn't there is empty.
+func openProjection(r graph.Records, num uint32) (*projection, error) {
+	p := &projection{records: r, num: num, over: newOverlay()}
+	b, err := r.Get(p.key(string(kindMeta)))
+	if errors.Is(err, graph.ErrNotFound) {
+		return p, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &p.meta)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open plugin state %d: %w", num, err)
+	}
+	return p, nil
+}
+
+// read looks a key up, whatever its kind.
+func (p *projection) read(k string) (value []byte, ok bool, err error) {
+	if n := p.over.keys[k]; n != nil {
+		return n.value, n.present, nil
+	}
+	v, err := p.records.Get(p.key(k))
+	if err != nil && !errors.Is(err, graph.ErrNotFound) {
+		return nil, false, err
+	}
+	p.over.put(k, v, err == nil, false)
+	return v, err == nil, nil
+}
+
+// write changes a key and journals what it was.
+func (p *projection) write(k string, value []byte, present bool) error {
+	old, had, err := p.read(k)
+	if err != nil {
+		return err
+	}
+	if !had && !present || had && present && bytes.Equal(old, value) {
+		return nil
+	}
+	p.journal = append(p.journal, change{k, old, had})
+	p.put(k, value, present)
+	return nil
+}
+
+// put changes a key without a journal and keeps count of the state's size.
+func (p *projection) put(k string, value []byte, present bool) {
+	n := p.over.keys[k]
+	if k[0] == kindState {
+		if n != nil && n.present {
+			p.meta.Bytes -= int64(len(k) - 1 + len(n.value))
+		}
+		if present {
+			p.meta.Bytes += int64(len(k) - 1 + len(value))
+		}
+	}
+	p.over.put(k, value, present, true)
+}
+
+// revert takes back the journal from entry n on.
+func (p *projection) revert(n int) {
+	for i := len(p.journal) - 1; i >= n; i-- {
+		c := p.journal[i]
+		p.put(c.key, c.value, c.present)
+	}
+	p.journal = p.journal[:n]
+}
+
+// The guest's view of its state, while it folds.
+
+func (p *projection) get(key string) ([]byte, bool, error) { return p.read("s" + key) }
+
+func (p *projection) set(key string, value []byte) error {
+	if err := p.write("s"+key, value, true); err != nil {
+		return err
+	}
+	if p.meta.Bytes > abi.MaxState {
+		return trapError(fmt.Sprintf("more than %d bytes of state", abi.MaxState))
+	}
+	return nil
+}
+
+func (p *projection) del(key string) error { return p.write("s"+key, nil, false) }
+
+func (p *projection) next(prefix, behind string) (string, bool, error) {
+	from, inclusive := "s"+max(prefix, behind), behind == "" || behind < prefix
+	for {
+		stored, ok, err := p.ahead.next(p.records, p.num, from, inclusive)
+		if err != nil {
+			return "", false, err
+		}
+		n := p.over.after(from, inclusive)
+		best := ""
+		if ok {
+			best = stored
+		}
+		if n != nil && (best == "" || n.key <= best) {
+			best = n.key
+		}
+		if best == "" || !strings.HasPrefix(best[1:], prefix) || best[0] != kindState {
+			return "", false, nil
+		}
+		if n == nil || n.key != best || n.present {
+			return best[1:], true, nil
+		}
+		from, inclusive = best, false
+	}
+}
+
+// prefetch is a stretch of stored keys, so that a scan doesn't open an iterator for each.
+type prefetch struct {
+	from string   // the stretch holds all stored keys from here …
+	keys []string // … to the last of these
+	end  bool     // … or to the end of the state
+}
+
+// next returns the first stored state key behind from (or at it).
+func (f *prefetch) next(r graph.Records, num uint32, from string, inclusive bool) (string, bool, error) {
+	if f.from == "" || from < f.from || !f.end && (len(f.keys) == 0 || from > f.keys[len(f.keys)-1] || !inclusive && from == f.keys[len(f.keys)-1]) {
+		if err := f.fill(r, num, from); err != nil {
+			return "", false, err
+		}
+	}
+	lo, hi := 0, len(f.keys)
+	for lo < hi {
+		if mid := (lo + hi) / 2; f.keys[mid] < from || !inclusive && f.keys[mid] == from {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo < len(f.keys) {
+		return f.keys[lo], true, nil
+	}
+	return "", false, nil
+}
+
+func (f *prefetch) fill(r graph.Records, num uint32, from string) error {
+	prefix := numPrefix(num)
+	*f = prefetch{from: from, end: true}
+	for kv, err := range r.Scan(append(prefix, from...), append(numPrefix(num), kindState+1), false) {
+		if err != nil {
+			return err
+		}
+		f.keys = append(f.keys, string(kv.Key[len(prefix):]))
+		if len(f.keys) == maxPrefetch {
+			f.end = false
+			return nil
+		}
+	}
+	return nil
+}
+
+// closeMessage writes the undo record of the message in hand.
+func (p *projection) closeMessage(k graph.Key) {
+	size := 0
+	for _, c := range p.journal {
+		size += len(c.key) + len(c.value) + 8
+	}
+	b := make([]byte, 0, size)
+	for _, c := range p.journal {
+		b = binary.AppendUvarint(b, uint64(len(c.key)))
+		b = append(b, c.key...)
+		if !c.present {
+			b = append(b, 0)
+			continue
+		}
+		b = binary.AppendUvarint(b, uint64(len(c.value))+1)
+		b = append(b, c.value...)
+	}
+	p.ops = append(p.ops, graph.Op{Kind: graph.Set, Key: p.key(orderKey(kindUndo, k)), Value: b})
+	p.meta.Undos++
+	p.journal = p.journal[:0]
+}
+
+var errUndo = errors.New("an undo record is damaged")
+
+// rollback takes out every message from k on. Nothing may be uncommitted. k must not lie below the floor.
+func (p *projection) rollback(k graph.Key) error {
+	lo, hi := p.key(orderKey(kindUndo, k)), append(numPrefix(p.num), kindUndo+1)
+	for kv, err := range p.records.Scan(lo, hi, true) {
+		if err != nil {
+			return err
+		}
+		changes, err := readUndo(kv.Value)
+		if err != nil {
+			return fmt.Errorf("plugin state %d: %w", p.num, err)
+		}
+		for i := len(changes) - 1; i >= 0; i-- {
+			if err := p.restore(changes[i]); err != nil {
+				return err
+			}
+		}
+		p.meta.Undos--
+	}
+	p.ops = append(p.ops, graph.Op{Kind: graph.DelRange, Key: lo, Value: hi})
+	p.meta.Next = k
+	return nil
+}
+
+// restore puts one key back and keeps the counters.
+func (p *projection) restore(c change) error {
+	if _, _, err := p.read(c.key); err != nil { // so that put knows the size
+		return err
+	}
+	if c.key[0] == kindFolded {
+		p.meta.Folded--
+	}
+	if c.key[0] == kindMark {
+		p.meta.Marked--
+	}
+	p.put(c.key, c.value, c.present)
+	return nil
+}
+
+func readUndo(b []byte) ([]change, error) {
+	var out []change
+	for len(b) > 0 {
+		n, w := binary.Uvarint(b)
+		if w <= 0 || n == 0 || n > uint64(len(b)-w) {
+			return nil, errUndo
+		}
+		c := change{key: string(b[w : w+int(n)])}
+		b = b[w+int(n):]
+		n, w = binary.Uvarint(b)
+		if w <= 0 || n > uint64(len(b)-w)+1 {
+			return nil, errUndo
+		}
+		b = b[w:]
+		if n > 0 {
+			c.present, c.value = true, bytes.Clone(b[:n-1])
+			b = b[n-1:]
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// trim drops the oldest undo records where there are too many; they must be committed.
+func (p *projection) trim() error {
+	excess := p.meta.Undos - undoKept
+	if excess < undoSlack {
+		return nil
+	}
+	lo := append(numPrefix(p.num), kindUndo)
+	n := 0
+	for kv, err := range p.records.Scan(lo, append(numPrefix(p.num), kindUndo+1), false) {
+		if err != nil {
+			return err
+		}
+		if n++; n <= excess {
+			continue
+		}
+		floor, ok := readOrder(kv.Key[len(lo):])
+		if !ok {
+			return fmt.Errorf("plugin state %d: %w", p.num, errUndo)
+		}
+		p.ops = append(p.ops, graph.Op{Kind: graph.DelRange, Key: lo, Value: bytes.Clone(kv.Key)})
+		p.meta.Floor, p.meta.Undos = floor, p.meta.Undos-excess
+		break
+	}
+	return nil
+}
+
+// take returns everything uncommitted as ops, and counts it as committed.
+func (p *projection) take() ([]graph.Op, error) {
+	ops := p.ops
+	for _, n := range p.over.dirty {
+		if n.present {
+			ops = append(ops, graph.Op{Kind: graph.Set, Key: p.key(n.key), Value: n.value})
+		} else {
+			ops = append(ops, graph.Op{Kind: graph.Del, Key: p.key(n.key)})
+		}
+	}
+	b, err := json.Marshal(p.meta)
+	if err != nil {
+		return nil, err
+	}
+	return append(ops, graph.Op{Kind: graph.Set, Key: p.key(string(kindMeta)), Value: b}), nil
+}
+
+// committed is called once the ops are in the store.
+func (p *projection) committed() {
+	p.ops, p.ahead = nil, prefetch{}
+	p.over.committed()
+	if p.over.bytes > overlayBytes {
+		p.over = newOverlay()
+	}
+}

@@ -1,0 +1,350 @@
+package plugins
+
+// This file holds a round of Run: take records in, fold, commit.
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"plexus/graph"
+	"plexus/plugins/internal/meter"
+)
+
+const (
+	cursorKey    = "c"
+	registryKind = 'r'
+	maxDrain     = 10_000 // records taken in before they are folded and committed
+)
+
+// registered is the record of a slot: which projection readers see, and what made it.
+type registered struct {
+	Num      uint32 `json:"num"`
+	File     string `json:"file"`
+	Schedule int    `json:"schedule"`
+}
+
+func registryKey(k slotKey) []byte {
+	b := append([]byte{registryKind}, k.space[:]...)
+	return append(b, k.name...)
+}
+
+func (h *Host) readCursor() error {
+	b, err := h.records.Get([]byte(cursorKey))
+	switch {
+	case errors.Is(err, graph.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	case len(b) != 8:
+		return fmt.Errorf("the cursor is damaged")
+	}
+	h.cursor, h.started = graph.Pos(binary.BigEndian.Uint64(b)), true
+	return nil
+}
+
+// readRegistry opens the slots on disk and drops projections none of them owns: builds that a crash cut short, and states made by
+// another file or gas schedule.
+func (h *Host) readRegistry() error {
+	var ops []graph.Op
+	owned := []uint32{}
+	for kv, err := range h.records.Scan([]byte{registryKind}, []byte{registryKind + 1}, false) {
+		if err != nil {
+			return err
+		}
+		var r registered
+		if err := json.Unmarshal(kv.Value, &r); err != nil || len(kv.Key) < 34 {
+			return fmt.Errorf("plugin registry is damaged: %w", errors.Join(err, errUndo))
+		}
+		h.nextNum = max(h.nextNum, r.Num)
+		k := slotKey{name: string(kv.Key[33:])}
+		copy(k.space[:], kv.Key[1:])
+		sp := h.spec(k.name)
+		space, err := h.log.Space(k.space)
+		if sp == nil || err != nil || sp.file.cid != r.File || r.Schedule != meter.Schedule {
+			ops = append(ops, graph.Op{Kind: graph.Del, Key: append([]byte(nil), kv.Key...)})
+			continue
+		}
+		owned = append(owned, r.Num)
+		if err := h.addSlot(space, sp, r.Num); err != nil {
+			return err
+		}
+	}
+	ops = append(ops, gaps(owned)...)
+	if len(ops) == 0 {
+		return nil
+	}
+	return h.records.ApplyNoSync(ops...)
+}
+
+// gaps removes every projection but the given ones.
+func gaps(owned []uint32) []graph.Op {
+	kept := map[uint32]bool{}
+	for _, n := range owned {
+		kept[n] = true
+	}
+	var ops []graph.Op
+	lo := numPrefix(0)
+	for n := uint32(0); len(kept) > 0; n++ {
+		if !kept[n] {
+			continue
+		}
+		delete(kept, n)
+		ops = append(ops, graph.Op{Kind: graph.DelRange, Key: lo, Value: numPrefix(n)})
+		lo = numPrefix(n + 1)
+	}
+	return append(ops, graph.Op{Kind: graph.DelRange, Key: lo, Value: []byte{'p' + 1}})
+}
+
+func (h *Host) spec(name string) *spec {
+	for _, s := range h.specs {
+		if s.plugin.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// addSlot opens a slot whose projection has a number.
+func (h *Host) addSlot(space *graph.Space, sp *spec, num uint32) error {
+	p, err := openProjection(h.records, num)
+	if err != nil {
+		return err
+	}
+	s := &slot{space: space, spec: sp, cur: p, ended: h.started && p.meta.Whole && p.meta.Dirty == nil}
+	s.pub = published{num: num, meta: p.meta, current: s.current()}
+	h.state.Lock()
+	h.slots[slotKey{space.ID(), sp.plugin.Name}] = s
+	h.state.Unlock()
+	if !s.ended {
+		h.work[s] = true
+	}
+	return nil
+}
+
+// discover makes the slots of Spaces that are new. Only Spaces with messages have any: a Network's log has none.
+func (h *Host) discover() ([]graph.Op, error) {
+	ids := h.log.Spaces()
+	if len(ids) == h.spaces {
+		return nil, nil
+	}
+	h.spaces = len(ids)
+	var ops []graph.Op
+	for _, id := range ids {
+		space, err := h.log.Space(id)
+		if err != nil {
+			return nil, err
+		}
+		if space.Genesis().Kind == graph.GenesisNetwork {
+			continue
+		}
+		for _, sp := range h.specs {
+			k := slotKey{id, sp.plugin.Name}
+			if h.slots[k] != nil {
+				continue
+			}
+			num := h.number()
+			if err := h.addSlot(space, sp, num); err != nil {
+				return nil, err
+			}
+			op, err := register(k, sp, num)
+			if err != nil {
+				return nil, err
+			}
+			ops = append(ops, op)
+		}
+	}
+	return ops, nil
+}
+
+func (h *Host) number() uint32 {
+	h.nextNum++
+	return h.nextNum
+}
+
+func register(k slotKey, sp *spec, num uint32) (graph.Op, error) {
+	b, err := json.Marshal(registered{Num: num, File: sp.file.cid, Schedule: meter.Schedule})
+	return graph.Op{Kind: graph.Set, Key: registryKey(k), Value: b}, err
+}
+
+// round takes in what has come, folds a bit of everything that has work, and commits. busy: there is more to do at once.
+func (h *Host) round(ctx context.Context) (busy bool, err error) {
+	ops, err := h.discover()
+	if err != nil {
+		return false, err
+	}
+	cursor, more, err := h.drain(ctx)
+	if err != nil {
+		return false, err
+	}
+	if err := h.checkRights(); err != nil {
+		return false, err
+	}
+	done := make([]*slot, 0, len(h.work))
+	for s := range h.work {
+		stepOps, err := h.stepSlot(ctx, s)
+		if err != nil {
+			return false, err
+		}
+		ops = append(ops, stepOps...)
+		done = append(done, s)
+		if s.current() {
+			delete(h.work, s)
+		}
+	}
+	if err := h.commit(ops, done, cursor); err != nil {
+		return false, err
+	}
+	return more || len(h.work) > 0, nil
+}
+
+// drain notes the records after the cursor; more: there were too many for one round.
+func (h *Host) drain(ctx context.Context) (cursor graph.Pos, more bool, err error) {
+	cursor = h.cursor
+	last := h.log.Last()
+	if !h.started { // first start: everything will be met by the folds
+		h.started = true
+		return last, false, nil
+	}
+	if last <= cursor {
+		return cursor, false, nil
+	}
+	n := 0
+	for r, err := range h.log.Tail(ctx, cursor) {
+		if err != nil {
+			return h.cursor, false, err
+		}
+		cursor = r.Pos
+		if err := h.note(r); err != nil {
+			return h.cursor, false, err
+		}
+		if n++; r.Pos >= last || n >= maxDrain {
+			return cursor, r.Pos < last, nil
+		}
+	}
+	return cursor, false, ctx.Err()
+}
+
+func (h *Host) note(r graph.Stored) error {
+	b := r.Entry.Body()
+	if r.Event == graph.Added || b.Kind != graph.KindMessage {
+		return nil
+	}
+	for _, sp := range h.specs {
+		s := h.slots[slotKey{b.Space, sp.plugin.Name}]
+		if s == nil {
+			continue // its Space came after discover looked: the next round finds it, and all its messages
+		}
+		if err := s.note(r); err != nil {
+			return err
+		}
+		h.work[s] = true
+	}
+	return nil
+}
+
+// checkRights has every slot compare its senders where the rights are others than at the last look.
+func (h *Host) checkRights() error {
+	rights := h.log.Rights()
+	if sameRights(rights, h.rights) {
+		return nil
+	}
+	h.rights = rights
+	h.attestor, _ = rights.(Attestor)
+	for _, s := range h.slots {
+		if err := s.attested(h.attestor); err != nil {
+			return err
+		}
+		if s.active().meta.Dirty != nil {
+			s.ended = false
+			h.work[s] = true
+		}
+	}
+	return nil
+}
+
+// stepSlot brings one slot on and returns what is to be written for it.
+func (h *Host) stepSlot(ctx context.Context, s *slot) ([]graph.Op, error) {
+	err := h.step(ctx, s, stepMessages)
+	if errors.Is(err, errRebuild) {
+		return h.rebuild(s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ops, err := s.active().take()
+	if err != nil || s.build == nil || !s.ended {
+		return ops, err
+	}
+	// The build has caught up: it takes over.
+	old := s.cur
+	s.cur, s.build = s.build, nil
+	op, err := register(slotKey{s.space.ID(), s.spec.plugin.Name}, s.spec, s.cur.num)
+	return append(ops, op, graph.Op{Kind: graph.DelRange, Key: numPrefix(old.num), Value: numPrefix(old.num + 1)}), err
+}
+
+// rebuild starts a projection from nothing beside the one readers see. The old one keeps its mark, so that a crash finds it.
+func (h *Host) rebuild(s *slot) ([]graph.Op, error) {
+	h.logger.Debug("plugin state is made anew", "plugin", s.spec.plugin.Name, "space", s.space.ID().String())
+	var ops []graph.Op
+	if s.build != nil {
+		ops = append(ops, graph.Op{Kind: graph.DelRange, Key: numPrefix(s.build.num), Value: numPrefix(s.build.num + 1)})
+	}
+	p, err := openProjection(h.records, h.number())
+	if err != nil {
+		return nil, err
+	}
+	s.build = p
+	kept, err := s.cur.take()
+	return append(ops, kept...), err
+}
+
+// commit writes everything in one batch and shows it to readers.
+func (h *Host) commit(ops []graph.Op, done []*slot, cursor graph.Pos) error {
+	if len(ops) == 0 && cursor == h.cursor {
+		return nil
+	}
+	ops = append(ops, graph.Op{Kind: graph.Set, Key: []byte(cursorKey), Value: binary.BigEndian.AppendUint64(nil, uint64(cursor))})
+	h.state.Lock()
+	err := h.records.ApplyNoSync(ops...)
+	if err == nil {
+		h.cursor, h.seen = cursor, cursor
+		for _, s := range done {
+			s.active().committed()
+			s.pub = published{num: s.cur.num, meta: s.cur.meta, current: s.current()}
+		}
+	}
+	h.state.Unlock()
+	if err != nil {
+		return fmt.Errorf("write plugin state: %w", err)
+	}
+	h.announce()
+	return nil
+}
+
+// waitUntil waits for the slot to cover the log up to a position, for at most ViewWait.
+func (h *Host) waitUntil(ctx context.Context, k slotKey, target graph.Pos) {
+	ctx, cancel := context.WithTimeout(ctx, h.viewWait())
+	defer cancel()
+	for {
+		change := h.change()
+		h.state.RLock()
+		s, seen, fault := h.slots[k], h.seen, h.fault
+		ok := s != nil && s.pub.current && seen >= target
+		h.state.RUnlock()
+		if ok || fault != nil {
+			return
+		}
+		h.kick()
+		select {
+		case <-change:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (h *Host) viewWait() time.Duration { return ViewWait }

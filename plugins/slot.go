@@ -1,0 +1,373 @@
+package plugins
+
+// This file holds the slot, one plugin in one Space: which projection readers see, which one is being folded, and the
+// fold itself.
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+
+	"plexus/graph"
+	"plexus/sdk/abi"
+)
+
+// spec is a plugin that can run: its place in a file, and what the manifest says.
+type spec struct {
+	file    *file
+	plugin  abi.Plugin
+	accepts map[string]bool
+	gas     int64
+}
+
+func newSpec(f *file, p abi.Plugin) *spec {
+	s := &spec{file: f, plugin: p, accepts: map[string]bool{}, gas: p.Limits.Gas}
+	for _, t := range p.Accepts {
+		s.accepts[t] = true
+	}
+	if s.gas == 0 {
+		s.gas = abi.Gas
+	}
+	return s
+}
+
+// slot is owned by the goroutine of Run, but for pub.
+type slot struct {
+	space *graph.Space
+	spec  *spec
+	cur   *projection // what readers see
+	build *projection // made beside it from nothing, where undo doesn't reach; nil else
+	ended bool        // the last step reached the newest message
+
+	pub published // under Host.state
+}
+
+// published is what readers know of a slot.
+type published struct {
+	num     uint32
+	meta    meta
+	current bool
+}
+
+// active is the projection that is being folded.
+func (s *slot) active() *projection {
+	if s.build != nil {
+		return s.build
+	}
+	return s.cur
+}
+
+// current says whether readers see all there is.
+func (s *slot) current() bool {
+	return s.build == nil && s.ended && s.cur.meta.Dirty == nil && s.cur.meta.Whole
+}
+
+// touch marks the state as wrong from a place on.
+func (p *projection) touch(k graph.Key) {
+	if p.meta.Dirty == nil || k.Compare(*p.meta.Dirty) < 0 {
+		p.meta.Dirty = &k
+	}
+}
+
+func keyOf(e *graph.Entry) graph.Key { return graph.Key{Time: e.Body().Time, ID: e.ID()} }
+
+// note takes a record of the arrival log to heart. What lies ahead of the fold will be met there.
+func (s *slot) note(r graph.Stored) error {
+	p, k := s.active(), keyOf(r.Entry)
+	s.ended = false
+	if k.Compare(p.meta.Next) >= 0 {
+		return nil
+	}
+	folded, err := p.folded(k.ID)
+	if err != nil {
+		return err
+	}
+	if r.Event == graph.Withdrawn {
+		if folded {
+			p.touch(k)
+		}
+		return nil
+	}
+	m, ok := r.Entry.Message()
+	if folded || !ok {
+		return nil
+	}
+	accepted, err := s.accepts(p, m)
+	if accepted {
+		p.touch(k)
+	}
+	return err
+}
+
+func (p *projection) folded(id graph.ID) (bool, error) {
+	_, ok, err := p.read(string(kindFolded) + string(id[:]))
+	return ok, err
+}
+
+// accepts says whether a message is for this plugin, as far as the projection has come.
+func (s *slot) accepts(p *projection, m graph.Message) (bool, error) {
+	t := m.Type()
+	if s.spec.accepts[t] {
+		return true, nil
+	}
+	if t != "" || !s.spec.plugin.Replies {
+		return false, nil
+	}
+	for _, parent := range m.Refs.Messages {
+		if ok, err := p.folded(parent); ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, nil
+}
+
+// attested compares what senders were seen as with what they are now.
+func (s *slot) attested(a Attestor) error {
+	p := s.active()
+	prefix := append(numPrefix(p.num), kindAuthor)
+	for kv, err := range p.records.Scan(prefix, append(numPrefix(p.num), kindAuthor+1), false) {
+		if err != nil {
+			return err
+		}
+		first, ok := readOrder(kv.Value)
+		if !ok || len(kv.Key) != len(prefix)+32 {
+			return fmt.Errorf("plugin state %d: %w", p.num, errUndo)
+		}
+		var node graph.NodeID
+		copy(node[:], kv.Key[len(prefix):])
+		if string(kv.Value[40:]) != attest(a, s.space.ID(), node) {
+			p.touch(first)
+		}
+	}
+	return nil
+}
+
+// attest is role and kind with a slash between.
+func attest(a Attestor, space graph.ID, node graph.NodeID) string {
+	if a == nil {
+		return "/"
+	}
+	role, kind := a.Attest(space, node)
+	return role + "/" + kind
+}
+
+// errRebuild says that undo doesn't reach far enough.
+var errRebuild = errors.New("rebuild")
+
+// step brings the active projection on by at most budget messages; after a rollback that readers would see, until it has
+// caught up whatever the budget. errRebuild: the state must be made from nothing.
+func (h *Host) step(ctx context.Context, s *slot, budget int) error {
+	p := s.active()
+	if d := p.meta.Dirty; d != nil {
+		if d.Compare(p.meta.Next) < 0 {
+			if d.Compare(p.meta.Floor) < 0 {
+				return errRebuild
+			}
+			if err := p.rollback(*d); err != nil {
+				return err
+			}
+			if p.meta.Whole {
+				budget = -1
+			}
+		}
+		p.meta.Dirty = nil
+	}
+	s.ended = false
+	for e, err := range s.space.Range(ctx, p.meta.Next, graph.Key{Time: graph.MaxTime + 1}) {
+		if err != nil {
+			return err
+		}
+		if budget == 0 {
+			return p.trim()
+		}
+		if err := h.foldEntry(ctx, s, p, e); err != nil {
+			return err
+		}
+		p.meta.Next = after(keyOf(e))
+		budget--
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.ended, p.meta.Whole = true, true
+	return p.trim()
+}
+
+// foldEntry calls the guest for one message, where it is for this plugin.
+func (h *Host) foldEntry(ctx context.Context, s *slot, p *projection, e *graph.Entry) error {
+	m, ok := e.Message()
+	if !ok {
+		return nil
+	}
+	if ok, err := s.accepts(p, m); !ok || err != nil {
+		return err
+	}
+	k := keyOf(e)
+	p.journal = p.journal[:0]
+	as, err := h.author(s, p, m.Sender, k)
+	if err != nil {
+		return err
+	}
+	keep := len(p.journal)
+	out, err := h.callFold(ctx, s, p, m, as)
+	if err != nil {
+		p.revert(0)
+		return fmt.Errorf("fold %s of %s: %w", m.ID, s.spec.plugin.Name, err)
+	}
+	if out.reason != "" {
+		p.revert(keep)
+		kind := "r"
+		if out.trapped {
+			kind = "t"
+		}
+		if err := p.write(orderKey(kindMark, k), []byte(kind+out.reason), true); err != nil {
+			return err
+		}
+		p.meta.Marked++
+		p.meta.Reason = out.reason
+	}
+	if err := p.write(string(kindFolded)+string(k.ID[:]), []byte(orderKey(0, k))[1:], true); err != nil {
+		return err
+	}
+	p.meta.Folded++
+	p.closeMessage(k)
+	return nil
+}
+
+// author returns role/kind of a sender and remembers the first message it was seen in.
+func (h *Host) author(s *slot, p *projection, node graph.NodeID, k graph.Key) (string, error) {
+	key := string(kindAuthor) + string(node[:])
+	v, ok, err := p.read(key)
+	if err != nil {
+		return "", err
+	}
+	if ok {
+		return string(v[40:]), nil
+	}
+	as := attest(h.attestor, s.space.ID(), node)
+	return as, p.write(key, []byte(orderKey(0, k)[1:]+as), true)
+}
+
+func (h *Host) callFold(ctx context.Context, s *slot, p *projection, m graph.Message, as string) (outcome, error) {
+	inst, err := s.spec.file.folder(ctx)
+	if err != nil {
+		return outcome{}, err
+	}
+	b := abi.AppendMap(h.input[:0], 2)
+	b = abi.AppendText(abi.AppendInt(b, abi.InPlugin), s.spec.plugin.Name)
+	b, err = h.names.appendMessage(abi.AppendInt(b, abi.InMessage), m, as)
+	if err != nil {
+		return outcome{}, err
+	}
+	h.input = b
+	c := &call{
+		kind: callFold, input: b, time: int64(m.CreatedAt), seed: binary.LittleEndian.Uint64(m.ID[:]), gasLeft: s.spec.gas,
+		state: p, world: &foldWorld{host: h, slot: s, p: p, current: m.ID},
+	}
+	out, err := inst.run(ctx, abi.ExportFold, c)
+	h.gas += uint64(c.gasUsed)
+	h.logGuest(s.spec.plugin.Name, m.ID, c, out)
+	return out, err
+}
+
+func (h *Host) logGuest(plugin string, id graph.ID, c *call, out outcome) {
+	if len(c.logs) > 0 {
+		h.logger.Debug("plugin log", "plugin", plugin, "message", id.String(), "text", strings.Join(c.logs, ""))
+	}
+	if out.trapped {
+		h.logger.Debug("plugin trapped", "plugin", plugin, "message", id.String(), "reason", out.reason)
+	}
+}
+
+// foldWorld is what a fold sees: messages this plugin has folded, all of which come earlier in canonical order.
+type foldWorld struct {
+	host    *Host
+	slot    *slot
+	p       *projection
+	current graph.ID
+}
+
+func (w *foldWorld) find(id string) (m graph.Message, ok bool, err error) {
+	g, err := graph.ParseID(id)
+	if err != nil {
+		return m, false, nil // no message has such an ID
+	}
+	if ok, err := w.p.folded(g); !ok || err != nil {
+		return m, false, err
+	}
+	return visible(w.slot.space, g)
+}
+
+// visible returns a visible message. One that was withdrawn meanwhile is absent; its record is still to come and will set it right.
+func visible(space *graph.Space, id graph.ID) (m graph.Message, ok bool, err error) {
+	st, err := space.Message(id)
+	if errors.Is(err, graph.ErrNotFound) {
+		return m, false, nil
+	}
+	if err != nil {
+		return m, false, err
+	}
+	m, ok = st.Entry.Message()
+	return m, ok, nil
+}
+
+func (w *foldWorld) message(id string) ([]byte, bool, error) {
+	m, ok, err := w.find(id)
+	if !ok || err != nil {
+		return nil, false, err
+	}
+	v, _, err := w.p.read(string(kindAuthor) + string(m.Sender[:]))
+	if err != nil || len(v) < 40 {
+		return nil, false, err
+	}
+	b, err := w.host.names.appendMessage(nil, m, string(v[40:]))
+	return b, err == nil, err
+}
+
+// text is the verbatim JSON of the current message or an earlier one.
+func (w *foldWorld) text(id string) ([]byte, bool, error) {
+	if id == w.current.String() {
+		return payloadText(w.slot.space, w.current)
+	}
+	m, ok, err := w.find(id)
+	if !ok || err != nil {
+		return nil, false, err
+	}
+	return payloadText(w.slot.space, m.ID)
+}
+
+func payloadText(space *graph.Space, id graph.ID) ([]byte, bool, error) {
+	e, _, err := space.Entry(id)
+	if errors.Is(err, graph.ErrNotFound) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	return e.Body().Payload, true, nil
+}
+
+func (w *foldWorld) happenedBefore(a, b string) (bool, error) {
+	x, errA := graph.ParseID(a)
+	y, errB := graph.ParseID(b)
+	if errA != nil || errB != nil {
+		return false, nil
+	}
+	if y != w.current {
+		if ok, err := w.p.folded(y); !ok || err != nil {
+			return false, err
+		}
+	}
+	return before(w.slot.space, x, y)
+}
+
+// before is false for an entry that isn't here: it can't lie in the past of one that is.
+func before(space *graph.Space, a, b graph.ID) (bool, error) {
+	ok, err := space.HappenedBefore(a, b)
+	if errors.Is(err, graph.ErrNotFound) {
+		return false, nil
+	}
+	return ok, err
+}

@@ -1,0 +1,311 @@
+package plugins
+
+// This file holds what is asked of a Host: views, hashes, lists.
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"plexus/graph"
+	"plexus/sdk/abi"
+)
+
+// Info says what a plugin is and how far its state has come.
+type Info struct {
+	Name    string   `json:"name"`
+	Version string   `json:"version"`
+	File    string   `json:"file"` // the CID of the Wasm file
+	About   string   `json:"about,omitempty"`
+	Accepts []string `json:"accepts"`
+	Views   []string `json:"views"`
+	Current bool     `json:"current"`          // the state covers all visible messages
+	Folded  uint64   `json:"folded"`           // messages in the state
+	Marked  uint64   `json:"marked"`           // of these, how many were refused or trapped; their writes are left out
+	Reason  string   `json:"reason,omitempty"` // of the last one marked
+}
+
+// View asks a plugin's view in a Space, on behalf of a Node (zero: nobody). params is a JSON object or nil. It waits,
+// for at most ViewWait, until the state covers what was durable when it was called; after that it
+// answers from the last consistent state there is.
+//
+// Errors: ErrNotFound for an unknown Space, plugin or view (the text lists those there are); ErrInvalid for params
+// that aren't an object or that the plugin refuses; ErrUnavailable while a plugin has no state yet.
+func (h *Host) View(ctx context.Context, space graph.ID, plugin, view string, params json.RawMessage, caller graph.NodeID) (json.RawMessage, error) {
+	sp, s, err := h.current(ctx, space, plugin)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(sp.plugin.Views, func(c abi.Command) bool { return c.Name == view }) {
+		return nil, fmt.Errorf("plugin %s has no view %q; it has %s: %w", plugin, view, commandNames(sp.plugin.Views), graph.ErrNotFound)
+	}
+	input, err := viewInput(plugin, view, params, caller)
+	if err != nil {
+		return nil, err
+	}
+	c := &call{kind: callView, input: input, gasLeft: viewGas}
+	out, err := h.read(ctx, sp, s, c)
+	if err != nil {
+		return nil, fmt.Errorf("view %s of %s: %w", view, plugin, err)
+	}
+	switch {
+	case out.trapped:
+		return nil, fmt.Errorf("view %s of %s failed: %s (a fault of the plugin %s, version %s): %w", view, plugin, out.reason, plugin, sp.plugin.Version, errPlugin)
+	case out.reason != "":
+		return nil, fmt.Errorf("view %s of %s: %s: %w", view, plugin, out.reason, graph.ErrInvalid)
+	}
+	return viewOutput(c)
+}
+
+// errPlugin is no sentinel of graph's: the plugin is at fault, so it is internal to whoever asks.
+var errPlugin = errors.New("plugin fault")
+
+func viewInput(plugin, view string, params json.RawMessage, caller graph.NodeID) ([]byte, error) {
+	params = bytes.TrimSpace(params)
+	n := 2
+	if len(params) > 0 {
+		n++
+	}
+	if caller != (graph.NodeID{}) {
+		n++
+	}
+	b := abi.AppendMap(nil, n)
+	b = abi.AppendText(abi.AppendInt(b, abi.InPlugin), plugin)
+	b = abi.AppendText(abi.AppendInt(b, abi.InName), view)
+	if len(params) > 0 {
+		var err error
+		if err = graph.CheckPayload(params); err != nil {
+			return nil, fmt.Errorf("params must be a JSON object: %w", err)
+		}
+		if b, err = appendJSON(abi.AppendInt(b, abi.InParams), params); err != nil {
+			return nil, fmt.Errorf("params must be a JSON object: %w", graph.ErrInvalid)
+		}
+	}
+	if caller != (graph.NodeID{}) {
+		b = abi.AppendText(abi.AppendInt(b, abi.InCaller), caller.String())
+	}
+	return b, nil
+}
+
+func viewOutput(c *call) (json.RawMessage, error) {
+	if len(c.outputs) != 1 {
+		return nil, fmt.Errorf("the view gave %d outputs instead of one: %w", len(c.outputs), errPlugin)
+	}
+	if err := abi.Check(c.outputs[0]); err != nil {
+		return nil, fmt.Errorf("the view's output: %w: %w", err, errPlugin)
+	}
+	out, err := toJSON(nil, c.outputs[0])
+	if err != nil {
+		return nil, fmt.Errorf("the view's output: %s: %w", err, errPlugin)
+	}
+	return out, nil
+}
+
+// current finds a slot and waits for it. The Space must exist; a plugin that has no state at all is unavailable.
+func (h *Host) current(ctx context.Context, space graph.ID, plugin string) (*spec, *slot, error) {
+	if _, err := h.log.Space(space); err != nil {
+		return nil, nil, err
+	}
+	if !h.catalog[plugin] {
+		names := slices.Sorted(maps.Keys(h.catalog))
+		return nil, nil, fmt.Errorf("no plugin %q in space %s; there are: %s: %w", plugin, space, strings.Join(names, ", "), graph.ErrNotFound)
+	}
+	k := slotKey{space, plugin}
+	h.waitUntil(ctx, k, h.log.Last())
+	h.state.RLock()
+	defer h.state.RUnlock()
+	s := h.slots[k]
+	switch {
+	case s != nil && s.pub.meta.Whole && h.engine != nil:
+		return s.spec, s, nil
+	case h.fault != nil:
+		return nil, nil, h.fault
+	case ctx.Err() != nil:
+		return nil, nil, ctx.Err()
+	}
+	return nil, nil, fmt.Errorf("plugin %s has no state of space %s yet: it is being compiled or folded, ask again in a moment: %w", plugin, space, graph.ErrUnavailable)
+}
+
+// read runs a pure export over the committed state.
+func (h *Host) read(ctx context.Context, sp *spec, s *slot, c *call) (outcome, error) {
+	inst, err := sp.file.borrow(ctx)
+	if err != nil {
+		return outcome{}, err
+	}
+	defer sp.file.giveBack(ctx, inst)
+	h.state.RLock()
+	defer h.state.RUnlock()
+	if h.engine == nil {
+		return outcome{}, graph.ErrClosed
+	}
+	c.state = &storedState{records: h.records, num: s.pub.num}
+	c.world = &viewWorld{space: s.space, attestor: attestorOf(h.log.Rights()), names: names{}}
+	return inst.run(ctx, abi.ExportView, c)
+}
+
+func attestorOf(r graph.Rights) Attestor {
+	a, _ := r.(Attestor)
+	return a
+}
+
+// storedState is the committed state, read only.
+type storedState struct {
+	records graph.Records
+	num     uint32
+	ahead   prefetch
+}
+
+func (s *storedState) get(key string) ([]byte, bool, error) {
+	v, err := s.records.Get(append(numPrefix(s.num), "s"+key...))
+	if errors.Is(err, graph.ErrNotFound) {
+		return nil, false, nil
+	}
+	return v, err == nil, err
+}
+
+func (s *storedState) set(string, []byte) error { return trapReadOnly }
+func (s *storedState) del(string) error         { return trapReadOnly }
+
+func (s *storedState) next(prefix, behind string) (string, bool, error) {
+	key, ok, err := s.ahead.next(s.records, s.num, "s"+max(prefix, behind), behind == "" || behind < prefix)
+	if err != nil || !ok || !strings.HasPrefix(key[1:], prefix) {
+		return "", false, err
+	}
+	return key[1:], true, nil
+}
+
+// viewWorld is what a view sees: every visible message of the Space.
+type viewWorld struct {
+	space    *graph.Space
+	attestor Attestor
+	names    names
+}
+
+func (w *viewWorld) message(id string) ([]byte, bool, error) {
+	g, err := graph.ParseID(id)
+	if err != nil {
+		return nil, false, nil // no message has such an ID
+	}
+	m, ok, err := visible(w.space, g)
+	if !ok || err != nil {
+		return nil, false, err
+	}
+	b, err := w.names.appendMessage(nil, m, attest(w.attestor, w.space.ID(), m.Sender))
+	return b, err == nil, err
+}
+
+func (w *viewWorld) text(id string) ([]byte, bool, error) {
+	g, err := graph.ParseID(id)
+	if err != nil {
+		return nil, false, nil
+	}
+	if _, ok, err := visible(w.space, g); !ok || err != nil {
+		return nil, false, err
+	}
+	return payloadText(w.space, g)
+}
+
+func (w *viewWorld) happenedBefore(a, b string) (bool, error) {
+	x, errA := graph.ParseID(a)
+	y, errB := graph.ParseID(b)
+	if errA != nil || errB != nil {
+		return false, nil
+	}
+	return before(w.space, x, y)
+}
+
+// StateHash returns the hex SHA-256 over the plugin's sorted state in a Space, which equal replicas share, and whether
+// the state covers all that was durable when it was called; it waits for that as View does.
+func (h *Host) StateHash(ctx context.Context, space graph.ID, plugin string) (hash string, current bool, err error) {
+	target := h.log.Last()
+	_, s, err := h.current(ctx, space, plugin)
+	if err != nil {
+		return "", false, err
+	}
+	h.state.RLock()
+	defer h.state.RUnlock()
+	hash, err = hashState(h.records, s.pub.num)
+	return hash, s.pub.current && h.seen >= target, err
+}
+
+// hashState is docs/plugins.md §8: keys and values in order, each with its length before it, then the marked messages.
+func hashState(r graph.Records, num uint32) (string, error) {
+	sum := sha256.New()
+	sum.Write([]byte("plexus:state:1\x00"))
+	prefix := numPrefix(num)
+	var head []byte
+	for kv, err := range r.Scan(append(prefix, kindState), append(numPrefix(num), kindState+1), false) {
+		if err != nil {
+			return "", err
+		}
+		key := kv.Key[len(prefix)+1:]
+		head = binary.AppendUvarint(head[:0], uint64(len(key)))
+		head = append(head, key...)
+		head = binary.AppendUvarint(head, uint64(len(kv.Value)))
+		sum.Write(head)
+		sum.Write(kv.Value)
+	}
+	sum.Write([]byte{0})
+	for kv, err := range r.Scan(append(prefix, kindMark), append(numPrefix(num), kindMark+1), false) {
+		if err != nil {
+			return "", err
+		}
+		sum.Write(kv.Key[len(prefix)+1:])
+		sum.Write(kv.Value[:1])
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// Plugins lists the plugins of a Space by name; ErrNotFound for an unknown Space.
+func (h *Host) Plugins(space graph.ID) ([]Info, error) {
+	if _, err := h.log.Space(space); err != nil {
+		return nil, err
+	}
+	h.state.RLock()
+	defer h.state.RUnlock()
+	out := []Info{}
+	for _, name := range h.pluginNames(space) {
+		s := h.slots[slotKey{space, name}]
+		p := s.spec.plugin
+		views := []string{}
+		for _, v := range p.Views {
+			views = append(views, v.Name)
+		}
+		out = append(out, Info{
+			Name: name, Version: p.Version, File: s.spec.file.cid, About: p.About, Accepts: p.Accepts, Views: views,
+			Current: s.pub.current && h.seen >= h.log.Last(), Folded: s.pub.meta.Folded, Marked: s.pub.meta.Marked, Reason: s.pub.meta.Reason,
+		})
+	}
+	return out, nil
+}
+
+// pluginNames lists a Space's plugins; under state.
+func (h *Host) pluginNames(space graph.ID) []string {
+	var names []string
+	for k := range h.slots {
+		if k.space == space {
+			names = append(names, k.name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func commandNames(list []abi.Command) string {
+	var names []string
+	for _, c := range list {
+		names = append(names, c.Name)
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
