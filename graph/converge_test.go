@@ -203,11 +203,14 @@ func parts(t *rapid.T, all []*graph.Entry) (out [][]*graph.Entry) {
 	return out
 }
 
-func check(t interface {
+// tester is a test's or a property's T.
+type tester interface {
 	Helper()
 	Fatal(...any)
-}, err error,
-) {
+	Fatalf(string, ...any)
+}
+
+func check(t tester, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -215,7 +218,7 @@ func check(t interface {
 }
 
 // holds checks every read against the model.
-func holds(t *rapid.T, l *graph.Log, s *graph.Space, want *model) {
+func holds(t tester, l *graph.Log, s *graph.Space, want *model) {
 	ctx := context.Background()
 	same(t, "heads", s.Heads(), want.heads())
 	same(t, "forks", s.Forks(), want.forks())
@@ -247,7 +250,7 @@ func holds(t *rapid.T, l *graph.Log, s *graph.Space, want *model) {
 }
 
 // pagesHold checks the reads in arrival order, page by page.
-func pagesHold(t *rapid.T, l *graph.Log, s *graph.Space, want *model, messages []graph.ID) {
+func pagesHold(t tester, l *graph.Log, s *graph.Space, want *model, messages []graph.ID) {
 	ctx := context.Background()
 	same(t, "all", sorted(pages(t, func(p graph.Page) ([]graph.Stored, error) { return s.All(ctx, p) })), messages)
 	same(t, "all spaces", sorted(pages(t, func(p graph.Page) ([]graph.Stored, error) { return l.All(ctx, p) })), messages)
@@ -279,7 +282,7 @@ func pagesHold(t *rapid.T, l *graph.Log, s *graph.Space, want *model, messages [
 }
 
 // tailHolds replays the arrival log: it must come to what is visible, with dense numbers.
-func tailHolds(t *rapid.T, l *graph.Log, s *graph.Space, want *model) {
+func tailHolds(t tester, l *graph.Log, s *graph.Space, want *model) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	shown, seen, at := map[graph.ID]bool{}, map[graph.ID]bool{}, graph.Pos(0)
@@ -315,7 +318,7 @@ func tailHolds(t *rapid.T, l *graph.Log, s *graph.Space, want *model) {
 }
 
 // pages reads on from page to page, three at a time, and back: the newest n are the end of it.
-func pages(t *rapid.T, read func(graph.Page) ([]graph.Stored, error)) (out []graph.ID) {
+func pages(t tester, read func(graph.Page) ([]graph.Stored, error)) (out []graph.ID) {
 	out = []graph.ID{}
 	p := graph.Page{HasAfter: true, Limit: 3}
 	for {
@@ -339,7 +342,7 @@ func sorted(ids []graph.ID) []graph.ID {
 	return ids
 }
 
-func entryIDs(t *rapid.T, entries func(func(*graph.Entry, error) bool)) []graph.ID {
+func entryIDs(t tester, entries func(func(*graph.Entry, error) bool)) []graph.ID {
 	out := []graph.ID{}
 	for e, err := range entries {
 		check(t, err)
@@ -356,7 +359,7 @@ func nameAll(entries []*graph.Entry) []graph.ID {
 	return out
 }
 
-func same[T comparable](t *rapid.T, what string, got, want []T) {
+func same[T comparable](t tester, what string, got, want []T) {
 	t.Helper()
 	if !slices.Equal(got, want) {
 		t.Fatalf("%s: got %v, want %v", what, got, want)
