@@ -18,8 +18,10 @@ import (
 
 	"github.com/libp2p/go-libp2p"
 	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/x/simlibp2p"
 	"github.com/marcopolo/simnet"
+	ma "github.com/multiformats/go-multiaddr"
 
 	"plexus/graph"
 	"plexus/graph/access"
@@ -164,11 +166,20 @@ func (w *World) Machine(name string, set func(*p2p.Config)) *Machine {
 // ID returns the machine's host ID.
 func (m *Machine) ID() graph.NodeID { return graph.NodeIDOf(m.Key) }
 
+// Peer returns the machine's libp2p name and address.
+func (m *Machine) Peer() peer.AddrInfo {
+	id, err := peer.IDFromBytes(m.ID().Bytes())
+	if err != nil {
+		m.w.t.Fatal(err)
+	}
+	return peer.AddrInfo{ID: id, Addrs: []ma.Multiaddr{ma.StringCast(m.listen)}}
+}
+
 // Network returns the Network the machine is in.
 func (m *Machine) Network() graph.Genesis { return m.home }
 
-// Start puts the machine on the network.
-func (m *Machine) Start() {
+// Idle makes the machine's host, listening but not running: for peers that don't behave. The caller closes it.
+func (m *Machine) Idle() *p2p.Host {
 	t := m.w.t
 	t.Helper()
 	cfg := m.cfg
@@ -180,6 +191,14 @@ func (m *Machine) Start() {
 	if err != nil {
 		t.Fatalf("start %s: %v", m.Name, err)
 	}
+	return h
+}
+
+// Start puts the machine on the network.
+func (m *Machine) Start() {
+	t := m.w.t
+	t.Helper()
+	h := m.Idle()
 	m.Host = h
 	ctx, cancel := context.WithCancel(context.Background())
 	m.cancel = cancel
@@ -331,7 +350,10 @@ func (w *World) Equal(limit time.Duration, space string, machines ...*Machine) {
 		if time.Now().After(deadline) {
 			for _, m := range machines {
 				p, f, s := m.Space(space).HeldCounts()
-				w.t.Errorf("%s: %+v, held %d %d %d, peers %+v", m.Name, m.digest(space), p, f, s, m.Host.Peers())
+				w.t.Errorf("%s: %+v, held %d %d %d", m.Name, m.digest(space), p, f, s)
+				if m.Host != nil {
+					w.t.Errorf("%s: peers %+v", m.Name, m.Host.Peers())
+				}
 			}
 			w.t.Fatalf("space %s differs after %v", space, limit)
 		}
