@@ -98,3 +98,49 @@ func BenchmarkPage(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkSince streams 20,480 entries in canonical order to a replica that has none, from a Log just opened.
+func BenchmarkSince(b *testing.B) {
+	st, err := store.Open(b.TempDir(), store.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = st.Close() }()
+	fill(b, st, conversation(b, 20_480))
+	b.ResetTimer()
+	n := 0
+	for range b.N {
+		l, err := graph.OpenLog(st, graph.LogOptions{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		s, err := l.Space(named(b, "s").ID)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, err := range s.Since(context.Background(), nil) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			n++
+		}
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "entries/s")
+}
+
+// fill adds entries to a Log that is closed again.
+func fill(t testing.TB, st graph.Store, entries []*graph.Entry) {
+	t.Helper()
+	l, err := graph.OpenLog(st, graph.LogOptions{Rights: everybody})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	s, err := l.Create(t.Context(), named(t, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Add(context.Background(), entries, graph.AddOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
