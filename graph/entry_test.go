@@ -157,7 +157,7 @@ func refusedForms() map[string]refusedBlock {
 	return map[string]refusedBlock{
 		"a map":              {rawMap(pairs), RuleForm},
 		"body alone":         {rawArray(rawMap(pairs)), RuleForm},
-		"three":              {append(rawArray(rawMap(pairs), rawBytes(make([]byte, 64)), rawUint(1)), 0), RuleForm},
+		"three":              {rawArray(rawMap(pairs), rawBytes(make([]byte, 64)), rawUint(1)), RuleForm},
 		"body an array":      {signRaw(rawArray(), key), RuleForm},
 		"body empty":         {signPairs(nil, key), RuleForm},
 		"short signature":    {rawArray(rawMap(pairs), rawBytes(make([]byte, 63))), RuleForm},
@@ -360,6 +360,12 @@ func TestBatchOverItsSize(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	for _, block := range seedBlocks(f) {
 		f.Add(block)
+	}
+	for _, c := range refusedForms() {
+		f.Add(c.block)
+	}
+	for _, g := range goodEntries(f) {
+		f.Add(g.block)
 	}
 	o := newOracle(f)
 	f.Fuzz(func(t *testing.T, block []byte) {

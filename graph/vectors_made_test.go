@@ -24,7 +24,7 @@ type goodEntry struct {
 }
 
 // GoodEntries are blocks that every implementation takes.
-func goodEntries(t *testing.T) []goodEntry {
+func goodEntries(t testing.TB) []goodEntry {
 	var out []goodEntry
 	sealed := func(name, note string, change func(*Body)) {
 		b := testBody(1)
@@ -65,7 +65,7 @@ func goodEntries(t *testing.T) []goodEntry {
 	return append(out, unusualEntries(t)...)
 }
 
-func unusualEntries(t *testing.T) []goodEntry {
+func unusualEntries(t testing.TB) []goodEntry {
 	future := with(rawPairs(testBody(1)), "zz", rawMap([]pair{{"b", tagged(cidOf("01551220"))}, {"aa", unhex("fbbff8000000000000")}}))
 	future = with(future, "x", rawArray(unhex("f6"), unhex("f5"), unhex("20"), rawBytes([]byte{1, 2}), rawText("é")))
 	refs := with(rawPairs(testBody(1)), "refs", rawMap([]pair{{"x", rawUint(1)}, {"messages", rawLinks(testID(5))}}))

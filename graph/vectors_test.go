@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -325,5 +326,16 @@ func TestVectorsCover(t *testing.T) {
 		if !met[rule] {
 			t.Errorf("no vector breaks the rule %s", rule)
 		}
+	}
+}
+
+// A second implementation, in another language and written from protocol.md, agrees.
+func TestVectorsInPython(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 isn't installed: docs/vectors/check.py was not run")
+	}
+	if out, err := exec.CommandContext(t.Context(), python, filepath.Join(vectorsDir, "check.py")).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
 }
