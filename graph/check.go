@@ -1,11 +1,8 @@
 package graph
 
-// This file holds the walk over everything (verify), the rebuild of indexes from entries, and CAR files.
+// This file holds the walk over everything (verify) and the rebuild of indexes from entries.
 
-import (
-	"context"
-	"io"
-)
+import "context"
 
 // Report is what Check found.
 type Report struct {
@@ -19,13 +16,3 @@ func (s *Space) Check(ctx context.Context) (Report, error) { panic("unimplemente
 
 // Rebuild writes all indexes anew from the entries; arrival numbers are kept where their records are whole.
 func (s *Space) Rebuild(ctx context.Context) error { panic("unimplemented") }
-
-// Export writes the genesis (the CAR's root) and all admitted entries in canonical order as a CARv1.
-func (s *Space) Export(ctx context.Context, w io.Writer) (entries int, err error) {
-	panic("unimplemented")
-}
-
-// Import reads a CAR made by Export: every block is decoded and verified and goes through Add.
-func (l *Log) Import(ctx context.Context, r io.Reader) (*Space, AddResult, error) {
-	panic("unimplemented")
-}

@@ -37,12 +37,14 @@ const (
 	batchSize  = 512  // signatures verified at once: larger gains little, and one bad one costs them all again
 	leastBatch = 4    // below it a batch is no faster than one by one
 
-	heldOverhead = 600      // bytes of memory a held entry takes beside its block
-	heldParent   = 200      // and for each parent it waits for
-	maxDead      = 4096     // IDs refused lately, per Space: enough not to ask for a bad parent in a circle
-	maxRecent    = 16 << 20 // bytes of entries kept at hand in each of two generations, for all Spaces together
-	chunkEntries = 2048     // entries of one transaction of Apply …
-	chunkBytes   = 8 << 20  // … and bytes of their blocks: a batch is in memory as a whole
-	tailPage     = 256      // records a Tail reads at once: then the store's view is let go of
-	lanePage     = 256      // keys a Since reads at once of each author: 10 KiB
+	heldOverhead  = 600           // bytes of memory a held entry takes beside its block
+	heldParent    = 200           // and for each parent it waits for
+	maxDead       = 4096          // IDs refused lately, per Space: enough not to ask for a bad parent in a circle
+	maxRecent     = 16 << 20      // bytes of entries kept at hand in each of two generations, for all Spaces together
+	chunkEntries  = 2048          // entries of one transaction of Apply …
+	chunkBytes    = 8 << 20       // … and bytes of their blocks: a batch is in memory as a whole
+	tailPage      = 256           // records a Tail reads at once: then the store's view is let go of
+	maxCarHeader  = 1 << 10       // bytes of a CAR's header: one root makes 58
+	maxCarSection = MaxBlock + 64 // and of a block with its CID
+	lanePage      = 256           // keys a Since reads at once of each author: 10 KiB
 )
