@@ -19,6 +19,10 @@ const defaultNode = "cli"
 // address is the daemon's: given, or of the data directory.
 func (a *app) address() (string, error) {
 	if a.url != "" {
+		u, err := url.Parse(a.url)
+		if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+			return "", wrongUse("give it as "+client.DefaultURL, "the daemon's address is no http(s) URL") // it may hold a key: not printed
+		}
 		return a.url, nil
 	}
 	r, err := readRunning(a.dir)
@@ -69,9 +73,6 @@ func (a *app) nodeName() string {
 
 // enter returns the kept token of a local Node, or registers the Node and keeps its token.
 func (a *app) enter(ctx context.Context, folder, name, kind string) (*credential, error) {
-	if strings.TrimSpace(name) == "" {
-		return nil, wrongUse("give --as a name", "a Node's name is empty")
-	}
 	file := credentialFile(a.dir, folder, a.url, name)
 	cred, err := loadCredential(file)
 	if err != nil || cred != nil {

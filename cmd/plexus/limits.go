@@ -12,6 +12,4 @@ const (
 	mcpPatience = 20 * time.Second // an MCP call waits so long for a daemon that is being restarted
 	execTries   = 3                // of `listen --exec` for one message, before it is left for the next start
 	execPause   = time.Second      // before the second try; doubled after
-	stopGrace   = 10 * time.Second // for requests in hand when the daemon stops
-	headerTime  = 10 * time.Second // a client that doesn't finish its headers by then is cut off
 )

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,7 @@ var version = "dev"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // told twice, it ends at once
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -80,7 +82,6 @@ Start with: plexus up`,
 			"  plexus space release-42         # meet in a Space\n" +
 			"  plexus send release-42 'hello'  # say something",
 		SilenceErrors: true, SilenceUsage: true,
-		Args: cobra.NoArgs,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			return a.start(cmd)
 		},
@@ -119,6 +120,9 @@ func (a *app) start(cmd *cobra.Command) error {
 		bad := a.output
 		a.output = "text"
 		return wrongUse("use -o text or -o json", "output %q is neither text nor json", bad)
+	}
+	if cmd.Flags().Changed("as") && strings.TrimSpace(a.as) == "" {
+		return wrongUse("give --as a name", "a Node's name is empty")
 	}
 	var err error
 	if a.dir, err = dataDir(a.dir); err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"strings"
 
@@ -21,7 +22,7 @@ import (
 type daemonFlags struct {
 	node.Config
 	p2pListen, bootstrap []string
-	join, log            string
+	log                  string
 }
 
 func (a *app) upCommand() *cobra.Command {
@@ -42,11 +43,11 @@ port, which answers members of the Network only.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&d.Listen, "listen", node.DefaultListen, "address of HTTP, MCP and the page")
+	f.StringVar(&d.Listen, "listen", node.DefaultListen, "address of HTTP, MCP and the page, or none")
 	f.StringSliceVar(&d.Hosts, "host", nil, "a further host name under which HTTP may be asked; may be given again")
 	f.BoolVar(&d.NoAuth, "no-auth", false, "development: believe X-Node-ID, ask for no token; loopback only")
 	f.StringVar(&d.Name, "name", "", "label of the Network made on first start (default plexus)")
-	f.StringVar(&d.join, "join", "", "join the Network of this ticket")
+	f.StringVar(&d.Join, "join", "", "join the Network of this ticket")
 	f.StringSliceVar(&d.p2pListen, "p2p-listen", nil, "peer-to-peer addresses (multiaddrs, with commas)")
 	f.BoolVar(&d.NoP2P, "no-p2p", false, "stay alone: listen for no other machine")
 	f.BoolVar(&d.P2P.NoMDNS, "no-mdns", false, "don't look for members on the local network")
@@ -68,13 +69,16 @@ func (a *app) config(d daemonFlags) (node.Config, error) {
 	if err := level.UnmarshalText([]byte(d.log)); err != nil {
 		return c, wrongUse("use --log debug, info, warn or error", "log level %q isn't known", d.log)
 	}
+	if _, _, err := net.SplitHostPort(d.Listen); err != nil && d.Listen != "none" {
+		return c, wrongUse("give --listen like 127.0.0.1:8765, or none", "no address to listen on: %q", d.Listen)
+	}
 	if d.P2P.DHT && len(d.bootstrap) == 0 {
 		return c, wrongUse("give --bootstrap /ip4/…/p2p/12D3KooW…", "--public has no peer to begin with")
 	}
-	if d.join != "" && d.NoP2P {
+	if d.Join != "" && d.NoP2P {
 		return c, wrongUse("leave out --no-p2p", "--join needs other machines")
 	}
-	c.Dir, c.Version = a.dir, version
+	c.Dir, c.Version, c.Join = a.dir, version, strings.TrimSpace(d.Join)
 	c.P2P.Listen, c.P2P.Bootstrap = d.p2pListen, d.bootstrap
 	c.Logger = slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
 	return c, nil
@@ -90,36 +94,31 @@ func (a *app) up(ctx context.Context, d daemonFlags) (err error) {
 		return a.whyNot(err)
 	}
 	defer func() { err = errors.Join(err, n.Close()) }()
-	if d.join != "" {
-		res, err := n.Join(ctx, strings.TrimSpace(d.join))
-		if err != nil {
-			return fmt.Errorf("join: %w", err)
-		}
-		if a.output != "json" {
-			printJoin(a.err, res)
-		}
-	}
 	if c.NoAuth {
 		a.note("plexus: WARNING: --no-auth: whoever reaches %s may speak as any Node here", n.URL())
 	}
-	if err := a.sayUp(ctx, n); err != nil {
+	if err := a.sayUp(ctx, n, c.Join != ""); err != nil {
 		return err
 	}
 	return n.Run(ctx)
 }
 
-// sayUp prints where the daemon is.
-func (a *app) sayUp(ctx context.Context, n *node.Node) error {
+// sayUp prints where the daemon is. Its Network isn't said where it is about to join another.
+func (a *app) sayUp(ctx context.Context, n *node.Node, joins bool) error {
 	s, err := n.Status(ctx)
 	if err != nil {
 		return err
+	}
+	if joins {
+		s.Network = ""
+		a.note("joining; plexus status says more once that is done")
 	}
 	out := struct {
 		URL     string   `json:"url"`
 		Dir     string   `json:"dir"`
 		PID     int      `json:"pid"`
 		Host    string   `json:"host"`
-		Network string   `json:"network"`
+		Network string   `json:"network,omitempty"`
 		Addrs   []string `json:"addrs"`
 	}{n.URL(), a.dir, os.Getpid(), s.Host, s.Network, s.Addrs}
 	return a.print(out, func(w io.Writer) {
@@ -128,13 +127,15 @@ func (a *app) sayUp(ctx context.Context, n *node.Node) error {
 	})
 }
 
-// whyNot adds what to do where the data directory is held by a daemon that runs.
+// whyNot says who holds the data directory, where that is why it can't be opened.
 func (a *app) whyNot(err error) error {
 	e := asError(err)
-	if r, rerr := readRunning(a.dir); e.Code == client.CodeConflict && e.Hint == "" && rerr == nil && strings.Contains(e.Detail, "use") && !strings.Contains(e.Detail, "--listen") {
-		c := *e
-		c.Hint = fmt.Sprintf("a daemon (process %d) serves it at %s; stop that one, or give another --dir", r.PID, r.URL)
-		return &c
+	if e.Code != client.CodeConflict || strings.HasPrefix(e.Detail, "listen on") {
+		return err
 	}
-	return err
+	c := client.Error{Code: e.Code, Detail: "the data directory " + a.dir + " is in use", Hint: "stop the process that holds it, or give another --dir"}
+	if r, rerr := readRunning(a.dir); rerr == nil {
+		c.Hint = fmt.Sprintf("a daemon (process %d) serves it at %s; stop that one, or give another --dir", r.PID, r.URL)
+	}
+	return &c
 }

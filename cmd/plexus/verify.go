@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -59,7 +60,7 @@ func (a *app) verify(ctx context.Context) (client.VerifyReport, error) {
 	c, err := a.owner()
 	if err == nil {
 		r, err := c.Verify(ctx)
-		if err == nil || a.url != "" || !client.IsUnreachable(err) {
+		if err == nil || a.url != "" || !errors.Is(err, syscall.ECONNREFUSED) {
 			return r, err
 		}
 	} else if a.url != "" || !client.IsUnreachable(err) {
@@ -75,7 +76,7 @@ func (a *app) verifyAlone(ctx context.Context) (_ client.VerifyReport, err error
 	}
 	n, err := node.Open(node.Config{Dir: a.dir, Listen: "none", NoP2P: true, Version: version})
 	if err != nil {
-		return client.VerifyReport{}, err
+		return client.VerifyReport{}, a.whyNot(err)
 	}
 	defer func() { err = errors.Join(err, n.Close()) }()
 	return n.Verify(ctx)

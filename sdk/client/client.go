@@ -192,9 +192,16 @@ func (c *Client) lost(ctx context.Context, err error) error {
 	if errors.As(err, &ue) {
 		err = ue.Err
 	}
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "dial" {
+		return &Error{
+			Code: CodeUnreachable, Detail: fmt.Sprintf("no daemon answers at %s: %v", c.base, err),
+			Hint: "start it with: plexus up", cause: err,
+		}
+	}
 	return &Error{
-		Code: CodeUnreachable, Detail: fmt.Sprintf("no daemon answers at %s: %v", c.base, err),
-		Hint: "start it with: plexus up", cause: err,
+		Code: CodeUnreachable, Detail: fmt.Sprintf("the connection to %s was lost: %v", c.base, err),
+		Hint: "try again; plexus status says whether the daemon runs", cause: err,
 	}
 }
 
