@@ -49,7 +49,7 @@ func decode(body []byte, known map[string]bool, v any) error {
 			return bodyError(err)
 		}
 	}
-	return typeError(json.Unmarshal(body, v))
+	return typeError(json.Unmarshal(body, v), reflect.TypeOf(v))
 }
 
 // checkFields walks the top level: one object, known names, each once, nothing behind it.
@@ -103,21 +103,53 @@ func bodyError(err error) error {
 		if errors.Is(err, graph.ErrTooLarge) {
 			kind = graph.ErrTooLarge
 		}
-		return &Fault{Kind: kind, Detail: ie.Detail}
+		return &Fault{Kind: kind, Detail: "the body " + ie.Detail}
 	}
 	return err
 }
 
-// typeError names the field whose value is of another type than it should be.
-func typeError(err error) error {
+// typeError names the field of t whose value is of another type than it should be.
+func typeError(err error, t reflect.Type) error {
 	var te *json.UnmarshalTypeError
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &te):
-		return invalid(fmt.Sprintf("%s must be %s", te.Field, kindName(te.Type)), "")
+	case !errors.As(err, &te):
+		return syntaxError(err)
 	}
-	return syntaxError(err)
+	var path []string
+	each := ""
+	for _, name := range strings.Split(te.Field, ".") {
+		t = elem(t)
+		f, ok := fieldNamed(t, name)
+		if !ok {
+			continue // an embedded struct, which has no name in JSON
+		}
+		path, t = append(path, name), f.Type
+	}
+	if t.Kind() == reflect.Slice && te.Type.Kind() != reflect.Slice {
+		each = "each of "
+	}
+	return invalid(each+strings.Join(path, ".")+" must be "+kindName(te.Type), "")
+}
+
+// elem is what a pointer or list is of.
+func elem(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	return t
+}
+
+func fieldNamed(t reflect.Type, name string) (reflect.StructField, bool) {
+	if t.Kind() == reflect.Struct {
+		for _, f := range reflect.VisibleFields(t) {
+			if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); tag == name {
+				return f, true
+			}
+		}
+	}
+	return reflect.StructField{}, false
 }
 
 func kindName(t reflect.Type) string {

@@ -67,9 +67,14 @@ func problemOf(err error) client.Problem {
 	return p
 }
 
-// detailOf is an error's text without the name of its sentinel, which the code says already.
+// detailOf is an error's text without the name of its sentinel, which the code says already, or of a rule of the
+// entry format, which is for vectors and metrics.
 func detailOf(err error) string {
 	s := err.Error()
+	var ie *graph.InvalidError
+	if errors.As(err, &ie) && ie.Detail != "" {
+		s = strings.Replace(s, string(ie.Rule)+": "+ie.Detail, ie.Detail, 1)
+	}
 	for _, row := range verdicts {
 		if cut, ok := strings.CutSuffix(s, ": "+row.kind.Error()); ok {
 			return cut
