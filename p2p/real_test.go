@@ -1,0 +1,256 @@
+package p2p_test
+
+// This file holds hosts on real sockets, in real time: the default transports, ports that are taken, and how fast a
+// fresh replica fills.
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"plexus/graph"
+	"plexus/graph/access"
+	"plexus/graph/store"
+	"plexus/p2p"
+)
+
+// daemon is a host with its log and the follower of its rights, as node has.
+type daemon struct {
+	key  ed25519.PrivateKey
+	home graph.Genesis
+	log  *graph.Log
+	host *p2p.Host
+	gov  context.CancelFunc
+	t    testing.TB
+	wg   sync.WaitGroup
+}
+
+func newDaemon(t testing.TB, st graph.Store, listen ...string) *daemon {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	home, err := graph.NewNetwork("home", key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &daemon{key: key, home: home, t: t, gov: func() {}}
+	if d.log, err = graph.OpenLog(st, graph.LogOptions{Rights: access.Evaluate(home, nil)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.log.Create(t.Context(), home); err != nil {
+		t.Fatal(err)
+	}
+	d.host, err = p2p.New(p2p.Config{
+		Key: key, Log: d.log, Network: home, Listen: listen,
+		NoMDNS: true, NoPortMap: true, NoAutoNAT: true, NoRelay: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	d.wg.Go(func() {
+		if err := d.host.Run(ctx); err != nil {
+			t.Errorf("run: %v", err)
+		}
+	})
+	d.govern()
+	t.Cleanup(func() {
+		d.gov()
+		cancel()
+		d.wg.Wait()
+		if err := errors.Join(d.host.Close(), d.host.Close(), d.log.Close(), st.Close()); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return d
+}
+
+func (d *daemon) govern() {
+	d.gov()
+	ctx, cancel := context.WithCancel(context.Background())
+	d.gov = cancel
+	sp, err := d.log.Space(d.home.ID)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	ev := access.NewEvaluator(d.home)
+	if err := d.log.Apply(ctx, ev.State()); err != nil {
+		d.t.Fatal(err)
+	}
+	d.wg.Go(func() {
+		for st, err := range sp.Tail(ctx, 0) {
+			if err != nil {
+				return
+			}
+			if st.Entry.Body().Kind == graph.KindAccess {
+				ev.Add(st.Entry)
+				if err := d.log.Apply(ctx, ev.State()); err != nil && ctx.Err() == nil {
+					d.t.Errorf("apply: %v", err)
+				}
+				d.host.RightsChanged(st.Pos)
+			}
+		}
+	})
+}
+
+func (d *daemon) join(inviter *daemon) {
+	d.t.Helper()
+	ticket, _, err := inviter.host.Invite(d.t.Context(), "writer", 1, time.Now().Add(time.Hour))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	res, err := d.host.Join(d.t.Context(), ticket)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.home = res.Network
+	d.govern()
+	until(d.t, 10*time.Second, func() bool {
+		st, ok := d.log.Rights().(*access.State)
+		return ok && st.Role(d.host.ID()) > access.None
+	})
+	d.host.SetNetwork(res.Network)
+}
+
+func (d *daemon) space(name string) *graph.Space {
+	g, err := graph.NamedSpace(d.home.ID, name)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	sp, err := d.log.Create(d.t.Context(), g)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return sp
+}
+
+// until polls by the log's own clock, a timer, without sleeping.
+func until(t testing.TB, limit time.Duration, done func() bool) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	end := time.After(limit)
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-end:
+			t.Fatalf("nothing after %v", limit)
+		}
+	}
+}
+
+func TestRealTransports(t *testing.T) {
+	for name, addrs := range map[string][]string{
+		"quic": {"/ip4/127.0.0.1/udp/0/quic-v1"}, "tcp": {"/ip4/127.0.0.1/tcp/0"},
+		"websocket": {"/ip4/127.0.0.1/tcp/0/ws"},
+		"all":       {"/ip4/127.0.0.1/udp/0/quic-v1", "/ip4/127.0.0.1/tcp/0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := newDaemon(t, store.Memory(), addrs...), newDaemon(t, store.Memory(), addrs...)
+			b.join(a)
+			sa := a.space("tea")
+			a.host.Follow(sa.ID())
+			for i := range 10 {
+				if _, err := sa.Send(t.Context(), a.key, graph.Draft{Content: []byte(fmt.Sprintf(`{"n":%d}`, i))}, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			until(t, 20*time.Second, func() bool { return b.space("tea").Digest() == sa.Digest() })
+		})
+	}
+}
+
+func TestPortTaken(t *testing.T) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	u, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer u.Close()
+	st := store.Memory()
+	defer st.Close()
+	log, err := graph.OpenLog(st, graph.LogOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, addr := range []string{
+		fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", l.Addr().(*net.TCPAddr).Port),
+		fmt.Sprintf("/ip4/127.0.0.1/udp/%d/quic-v1", u.LocalAddr().(*net.UDPAddr).Port),
+	} {
+		h, err := p2p.New(p2p.Config{Key: key, Log: log, Listen: []string{addr}, NoRelay: true, NoPortMap: true, NoAutoNAT: true})
+		if h != nil || !errors.Is(err, graph.ErrConflict) || !strings.Contains(err.Error(), addr) {
+			t.Errorf("%s: %v", addr, err)
+		}
+	}
+	if _, err := p2p.New(p2p.Config{Key: key, Log: log, Listen: []string{"localhost:80"}, NoPortMap: true, NoAutoNAT: true}); !errors.Is(err, graph.ErrInvalid) {
+		t.Errorf("localhost:80: %v", err)
+	}
+}
+
+// BenchmarkFreshReplica fills an empty replica with 100,000 messages over loopback, both sides in this process.
+func BenchmarkFreshReplica(b *testing.B) {
+	const n = 100_000
+	for _, kind := range []string{"memory", "pebble"} {
+		b.Run(kind, func(b *testing.B) {
+			open := func() graph.Store {
+				if kind == "memory" {
+					return store.Memory()
+				}
+				st, err := store.Open(b.TempDir(), store.Options{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				return st
+			}
+			a := newDaemon(b, open(), "/ip4/127.0.0.1/udp/0/quic-v1")
+			sa := a.space("tea")
+			fill(b, sa, a.key, n)
+			for b.Loop() {
+				b.StopTimer()
+				x := newDaemon(b, open(), "/ip4/127.0.0.1/udp/0/quic-v1")
+				x.join(a)
+				runtime.GC()
+				b.StartTimer()
+				until(b, 5*time.Minute, func() bool { return x.space("tea").Digest() == sa.Digest() })
+			}
+			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "messages/s")
+		})
+	}
+}
+
+func fill(b *testing.B, sp *graph.Space, key ed25519.PrivateKey, n int) {
+	b.Helper()
+	text := strings.Repeat("a message of some length ", 8)
+	var wg sync.WaitGroup
+	for w := range 32 {
+		wg.Go(func() {
+			for i := range n / 32 {
+				d := graph.Draft{Content: []byte(fmt.Sprintf(`{"text":"%s","n":%d}`, text, w*n+i))}
+				if _, err := sp.Send(b.Context(), key, d, nil); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
