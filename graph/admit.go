@@ -33,6 +33,9 @@ type batch struct {
 	remember  []record // flipped without a record: for the cache
 	held      []*Entry // of this batch, waiting for a parent
 	refused   []refusal
+	indexes   map[NodeID]uint32 // given by this batch
+	clocks    map[ID]clock      // read or made by this batch
+	fault     error             // why it can't be written
 }
 
 // record is an arrival record of the batch; its number is its index, until commit.

@@ -15,6 +15,8 @@ type author struct {
 	forked   bool
 	standing Standing // as applied, its cuts sorted
 	limit    limit    // what the cuts come to
+	pending  bool     // a review isn't done: some entries may still be as standing and limit were before
+	review   uint64   // counts reviews; in memory alone
 }
 
 // limit says which part of a chain cuts leave: without cuts all of it, else the own-chain past of one entry, or nothing.
@@ -42,12 +44,13 @@ const (
 	authorKnown
 	authorMay
 	authorAll
+	authorPending
 )
 
 // value encodes: flags, tip (seq, time, id), limit (seq, id), cuts.
 func (a *author) value() []byte {
 	var f byte
-	for i, on := range [...]bool{a.forked, a.standing.Known, a.standing.May, a.limit.all} {
+	for i, on := range [...]bool{a.forked, a.standing.Known, a.standing.May, a.limit.all, a.pending} {
 		if on {
 			f |= 1 << i
 		}
@@ -67,7 +70,7 @@ func readAuthor(b []byte) (*author, error) {
 	}
 	f := b[0]
 	a := &author{
-		seq: binary.BigEndian.Uint64(b[1:]), time: get64[Time](b[9:]), id: ID(b[17:49]), forked: f&authorForked != 0,
+		seq: binary.BigEndian.Uint64(b[1:]), time: get64[Time](b[9:]), id: ID(b[17:49]), forked: f&authorForked != 0, pending: f&authorPending != 0,
 		standing: Standing{Known: f&authorKnown != 0, May: f&authorMay != 0},
 		limit:    limit{all: f&authorAll != 0, seq: binary.BigEndian.Uint64(b[49:]), id: ID(b[57:89])},
 	}

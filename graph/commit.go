@@ -67,6 +67,7 @@ func (b *batch) index(e *Entry, m *meta) {
 		b.set(kindKey(b.s.num, e.body.Kind, k), nil)
 	}
 	b.sum(k)
+	b.ancestors(e, m)
 }
 
 // behead notes that an entry is named by another.
@@ -140,6 +141,9 @@ func (b *batch) sum(k Key) {
 // commit writes the batch in one transaction and brings the Space's memory up to it. The caller gives the Space's mutex back
 // and then calls done, which returns when all is synced and readers may see it.
 func (b *batch) commit() (done func() error, err error) {
+	if b.fault != nil {
+		return nothing, b.fault
+	}
 	b.finish()
 	done = nothing
 	var last Pos
@@ -258,6 +262,7 @@ func (b *batch) merge(last Pos) {
 	for _, c := range b.future {
 		s.future.apply(c)
 	}
+	b.mergeClocks()
 	for _, r := range b.refused {
 		s.refused[r.rule]++
 		s.dead.add(r.id)

@@ -270,6 +270,3 @@ func (s *Space) Count() int {
 	defer s.mu.Unlock()
 	return int(s.stat.messages)
 }
-
-// HappenedBefore says whether a lies in b's past (prev and refs), both admitted here; else ErrNotFound.
-func (s *Space) HappenedBefore(a, b ID) (bool, error) { panic("unimplemented") }

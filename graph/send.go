@@ -24,48 +24,39 @@ func (s *Space) Send(ctx context.Context, key ed25519.PrivateKey, d Draft, also 
 		return Stored{}, err
 	}
 	s.mu.Lock()
-	st, done, err := s.send(ctx, key, d, payload, also)
+	b := s.begin(NodeID{})
+	done, err := b.send(key, d, payload, also)
 	s.mu.Unlock()
-	if err == nil {
-		err = done()
-	}
-	if err != nil {
+	if err = s.finish(ctx, b, done, err); err != nil {
 		return Stored{}, err
 	}
-	return st, nil
+	return b.result.New[0], nil
 }
 
 // send seals and commits. The caller holds the mutex.
-func (s *Space) send(ctx context.Context, key ed25519.PrivateKey, d Draft, payload []byte, also func(*Entry) []Op) (Stored, func() error, error) {
-	b := s.begin(NodeID{})
+func (b *batch) send(key ed25519.PrivateKey, d Draft, payload []byte, also func(*Entry) []Op) (done func() error, err error) {
 	body, err := b.next(NodeIDOf(key), d)
 	if err != nil {
-		return Stored{}, nil, err
+		return nothing, err
 	}
 	body.Payload = payload
 	e, err := Seal(body, key)
 	if err != nil {
-		return Stored{}, nil, err
+		return nothing, err
+	}
+	if err := b.offer(e, b.from); err != nil {
+		return nothing, fmt.Errorf("send to space %s: %w", b.s.ID(), err)
+	}
+	if b.metas[e.id] == nil {
+		return nothing, fmt.Errorf("send to space %s: own entry isn't admitted: %+v", b.s.ID(), b.result)
 	}
 	if also != nil {
 		b.also = also(e)
 	}
-	done, err := b.run(ctx, []*Entry{e})
-	if err != nil {
-		return Stored{}, nil, fmt.Errorf("send to space %s: %w", s.ID(), err)
+	if done, err = b.commit(); err != nil {
+		return nothing, fmt.Errorf("send to space %s: %w", b.s.ID(), err)
 	}
-	if len(b.result.New) == 0 || b.result.New[0].Entry != e {
-		return Stored{}, nil, b.unsent()
-	}
-	return b.result.New[0], done, nil
-}
-
-// unsent says why an entry of our own wasn't admitted.
-func (b *batch) unsent() error {
-	if len(b.result.Refused) > 0 {
-		return b.result.Refused[0]
-	}
-	return fmt.Errorf("send to space %s: the clock of this machine is behind the space by more than %v; set it: %w", b.s.ID(), MaxFuture, ErrUnavailable)
+	return done, nil
 }
 
 // next makes the body of the author's next entry, but for the payload.
@@ -98,6 +89,9 @@ func (b *batch) next(id NodeID, d Draft) (Body, error) {
 	for _, h := range others {
 		body.Prev = append(body.Prev, h.ID)
 		body.Time = max(body.Time, h.Time+1)
+	}
+	if body.Time > b.now+Time(MaxFuture.Microseconds()) {
+		return Body{}, fmt.Errorf("the clock of this machine is behind space '%s' by more than %v; set it: %w", b.s.ID(), MaxFuture, ErrUnavailable)
 	}
 	return body, nil
 }

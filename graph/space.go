@@ -27,6 +27,7 @@ type Space struct {
 	stat    stat
 	digest  *Digest // nil: to be made anew
 	pool    pool
+	clocks  clocks           // what happened before what
 	quotas  map[NodeID]quota // strangers held, by delivering host
 	future  futures
 	refused map[Rule]uint64
@@ -46,6 +47,7 @@ func newSpace(l *Log, n num, g Genesis) *Space {
 	return &Space{
 		log: l, num: n, genesis: g, rights: nobody{},
 		authors: map[NodeID]*author{}, heads: map[ID]head{}, quotas: map[NodeID]quota{}, refused: map[Rule]uint64{},
+		clocks: clocks{index: map[NodeID]uint32{}},
 		future: futures{hosts: map[NodeID]int{}, at: map[ID]futureEntry{}}, dead: idSet{max: maxDead},
 	}
 }
@@ -90,6 +92,9 @@ func (s *Space) load() error {
 	if err := s.loadHeld(); err != nil {
 		return err
 	}
+	if err := s.loadClocks(); err != nil {
+		return err
+	}
 	for kv, err := range s.log.st.Scan(spaceKey(ksArrival, s.num, 0), spaceKey(ksArrival, s.num+1, 0), true) {
 		if err != nil {
 			return err
@@ -131,27 +136,33 @@ func (s *Space) Add(ctx context.Context, entries []*Entry, o AddOptions) (AddRes
 	s.mu.Lock()
 	b := s.begin(o.From)
 	b.also = o.Also
-	done, err := b.run(ctx, canonical(entries))
+	done, err := b.run(canonical(entries))
 	s.mu.Unlock()
-	if err = errors.Join(err, done()); err != nil {
+	if err = s.finish(ctx, b, done, err); err != nil {
 		return AddResult{}, fmt.Errorf("add to space %s: %w", s.ID(), err)
 	}
 	return b.result, nil
 }
 
-// run offers the entries, commits, and looks anew at authors whose cut has come. The caller holds the mutex, and calls what is
-// returned after giving it back: it waits for the disk.
-func (b *batch) run(ctx context.Context, entries []*Entry) (done func() error, err error) {
+// run offers the entries and commits. The caller holds the mutex, and gives what is returned to finish after giving it back.
+func (b *batch) run(entries []*Entry) (done func() error, err error) {
 	for _, e := range entries {
 		if err := b.offer(e, b.from); err != nil {
 			return nothing, err
 		}
 	}
-	done, err = b.commit()
-	if err != nil || len(b.cut) == 0 {
-		return done, err
+	return b.commit()
+}
+
+// finish waits for the disk, and looks anew at authors one of whose cuts has come with the batch.
+func (s *Space) finish(ctx context.Context, b *batch, done func() error, err error) error {
+	if err == nil {
+		err = done()
 	}
-	return b.s.review(ctx, b.cut, done)
+	if err == nil {
+		err = s.reviewAll(ctx, b.cut)
+	}
+	return err
 }
 
 // canonical returns the entries sorted by time and ID, so that parents come before their children.

@@ -112,7 +112,7 @@ func (s *Space) granted() (out []stranger, err error) {
 			return nil, err
 		}
 		if _, ok := known[k.author]; !ok {
-			known[k.author] = s.rights.Standing(s.genesis, k.author).Known
+			known[k.author] = s.authors[k.author] != nil || s.rights.Standing(s.genesis, k.author).Known
 		}
 		if known[k.author] {
 			out = append(out, k)
@@ -122,41 +122,53 @@ func (s *Space) granted() (out []stranger, err error) {
 	return out, nil
 }
 
-// welcome admits the strangers whose author is known now, some at a time: what a crash leaves is taken in by the next call. The
-// caller holds the mutex; the returned done follows the given one, in an error's case too.
-func (s *Space) welcome(ctx context.Context, done func() error) (added []Stored, _ func() error, err error) {
+// welcome admits the strangers whose author is known now, some at a time: what a crash leaves is taken in by the next call. All is
+// durable when it returns.
+func (s *Space) welcome(ctx context.Context) (added []Stored, err error) {
+	s.mu.Lock()
 	granted, err := s.granted()
-	if err != nil {
-		return nil, done, err
-	}
-	for len(granted) > 0 {
+	s.mu.Unlock()
+	for err == nil && len(granted) > 0 {
+		if err = ctx.Err(); err != nil {
+			break
+		}
+		s.mu.Lock()
 		b := s.begin(NodeID{})
-		n, size := 0, 0
-		for n < len(granted) && n < chunkEntries && size < chunkBytes {
-			block, err := b.admitStranger(granted[n])
-			if err != nil {
-				return added, done, err
-			}
-			size += block
-			n++
+		var done func() error
+		granted, done, err = b.welcomeSome(granted)
+		s.mu.Unlock()
+		if err == nil {
+			err = done()
 		}
-		granted = granted[n:]
-		d, err := b.commit()
-		if err != nil {
-			return added, done, err
-		}
-		done, added = both(done, d), append(added, b.result.New...)
-		if done, err = s.review(ctx, b.cut, done); err != nil {
-			return added, done, err
+		if err == nil {
+			added = append(added, b.result.New...)
+			err = s.reviewAll(ctx, b.cut)
 		}
 	}
-	return added, done, nil
+	return added, err
+}
+
+// welcomeSome admits a chunk and returns the rest. The caller holds the mutex.
+func (b *batch) welcomeSome(granted []stranger) (rest []stranger, done func() error, err error) {
+	n, size := 0, 0
+	for n < len(granted) && n < chunkEntries && size < chunkBytes {
+		block, err := b.admitStranger(granted[n])
+		if err != nil {
+			return nil, nothing, err
+		}
+		n, size = n+1, size+block
+	}
+	done, err = b.commit()
+	return granted[n:], done, err
 }
 
 // admitStranger takes one out of the hold and offers it as if it came now. It returns the block's size.
 func (b *batch) admitStranger(k stranger) (int, error) {
 	key := strangerKey(b.s.num, k.author, k.seq, k.key.ID)
 	v, err := b.s.log.st.Get(key)
+	if isNotFound(err) {
+		return 0, nil // taken out by another call
+	}
 	if err != nil {
 		return 0, fmt.Errorf("read held entry %s: %w", k.key.ID, err)
 	}
@@ -257,15 +269,22 @@ func (s *Space) Due(ctx context.Context) (added []Stored, fetch []ID, err error)
 		return nil, nil, err
 	}
 	s.mu.Lock()
-	added, fetch, done, err := s.due(ctx)
+	fetch, done, err := s.due()
 	s.mu.Unlock()
-	if err = errors.Join(err, done()); err != nil {
+	if err == nil {
+		err = done()
+	}
+	if err == nil {
+		added, err = s.welcome(ctx)
+	}
+	if err != nil {
 		return nil, nil, fmt.Errorf("take in what is due in space %s: %w", s.ID(), err)
 	}
 	return added, fetch, nil
 }
 
-func (s *Space) due(ctx context.Context) (added []Stored, fetch []ID, done func() error, err error) {
+// due takes the names out of entries whose time has come. The caller holds the mutex.
+func (s *Space) due() (fetch []ID, done func() error, err error) {
 	b := s.begin(NodeID{})
 	var keys []Key
 	for id, f := range s.future.at {
@@ -278,19 +297,6 @@ func (s *Space) due(ctx context.Context) (added []Stored, fetch []ID, done func(
 		fetch = append(fetch, k.ID)
 		b.dropFuture(k)
 	}
-	if done, err = b.commit(); err != nil {
-		return nil, nil, done, err
-	}
-	added, done, err = s.welcome(ctx, done)
-	return added, fetch, done, err
-}
-
-// both returns a done that is the two after each other.
-func both(a, b func() error) func() error {
-	return func() error {
-		if err := a(); err != nil {
-			return err
-		}
-		return b()
-	}
+	done, err = b.commit()
+	return fetch, done, err
 }

@@ -34,19 +34,21 @@ func (l *Log) Apply(ctx context.Context, r Rights) error {
 func (s *Space) apply(ctx context.Context, r Rights) error {
 	s.mu.Lock()
 	s.rights = r
-	done, err := s.review(ctx, s.changed(), nothing)
-	if err == nil {
-		_, done, err = s.welcome(ctx, done)
-	}
+	names := s.changed()
 	s.mu.Unlock()
-	return errors.Join(err, done())
+	if err := s.reviewAll(ctx, names); err != nil {
+		return err
+	}
+	_, err := s.welcome(ctx)
+	return err
 }
 
-// changed lists the authors whose standing isn't as it was applied, or whose cuts may come to something else by now.
+// changed lists the authors whose standing isn't as it was applied, whose cuts may come to something else by now, or whose review
+// wasn't finished. The caller holds the mutex.
 func (s *Space) changed() (names []NodeID) {
 	for id, a := range s.authors {
 		st := s.standing(id)
-		if !st.equal(a.standing) || len(st.Cuts) > 0 && a.limit.seq == 0 {
+		if a.pending || !st.equal(a.standing) || len(st.Cuts) > 0 && a.limit.seq == 0 {
 			names = append(names, id)
 		}
 	}
@@ -59,62 +61,6 @@ func (s *Space) standing(id NodeID) Standing {
 	st := s.rights.Standing(s.genesis, id).sorted()
 	st.Known = true
 	return st
-}
-
-// flip is an entry whose visibility changes.
-type flip struct {
-	key  Key
-	meta meta
-}
-
-// review looks at the authors anew: it settles what their cuts come to and flips what that changes. Flips are committed in
-// chunks; the authors' rows are written with the last, so that a crash in between makes the next review do the rest. The caller
-// holds the mutex; the returned done follows the given one, in an error's case too.
-func (s *Space) review(ctx context.Context, names []NodeID, done func() error) (func() error, error) {
-	rows := map[NodeID]*author{}
-	var flips []flip
-	for _, id := range names {
-		was, a := s.authors[id], *s.authors[id]
-		a.standing = s.standing(id)
-		var err error
-		if a.limit, err = s.settle(id, a.standing.Cuts); err != nil {
-			return done, err
-		}
-		if rows[id] != nil || a.standing.equal(was.standing) && a.limit == was.limit {
-			continue
-		}
-		if flips, err = s.flips(ctx, id, &a, flips); err != nil {
-			return done, err
-		}
-		rows[id] = &a
-	}
-	slices.SortFunc(flips, func(a, b flip) int { return a.key.Compare(b.key) })
-	return s.flipAll(flips, rows, done)
-}
-
-// flipAll commits flips and, with the last of them, the authors' rows.
-func (s *Space) flipAll(flips []flip, rows map[NodeID]*author, done func() error) (func() error, error) {
-	for len(flips) > 0 || len(rows) > 0 {
-		b := s.begin(NodeID{})
-		n, size := 0, 0
-		for n < len(flips) && n < chunkEntries && size < chunkBytes {
-			block, err := b.flip(flips[n])
-			if err != nil {
-				return done, err
-			}
-			size += block
-			n++
-		}
-		if flips = flips[n:]; len(flips) == 0 {
-			b.authors, rows = rows, nil
-		}
-		d, err := b.commit()
-		if err != nil {
-			return done, err
-		}
-		done = both(done, d)
-	}
-	return done, nil
 }
 
 // settle finds what cuts leave of an author's chain: the past of the deepest entry that lies in the past of them all. A
@@ -192,51 +138,6 @@ func (s *Space) find(id ID) (*Entry, error) {
 	return s.log.entry(place{s.num, Key{m.time, id}})
 }
 
-// flips appends the author's entries whose visibility isn't what it should be.
-func (s *Space) flips(ctx context.Context, id NodeID, a *author, out []flip) ([]flip, error) {
-	path, err := s.path(id, a)
-	if err != nil {
-		return nil, err
-	}
-	prefix := append(spaceKey(ksChain, s.num, 32), id[:]...)
-	for kv, err := range s.log.st.Scan(prefix, prefixEnd(prefix), false) {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return nil, err
-		}
-		if len(kv.Key) != 77 || len(kv.Value) != 8 {
-			return nil, corrupt("chain", kv.Value)
-		}
-		seq, eid := get64[uint64](kv.Key[37:]), ID(kv.Key[45:])
-		m, err := s.log.meta(eid)
-		if err != nil {
-			return nil, err
-		}
-		if m.may(a.shows(seq, eid, path)) != (m.flags&visible != 0) {
-			out = append(out, flip{Key{m.time, eid}, m})
-		}
-	}
-	return out, nil
-}
-
-// path is the set of the entries a limit leaves of a forked chain; nil where seq alone decides.
-func (s *Space) path(id NodeID, a *author) (map[ID]bool, error) {
-	if !a.forked || a.limit.all || !a.standing.May {
-		return nil, nil
-	}
-	path := map[ID]bool{}
-	for l := a.limit; l.seq > 0; {
-		path[l.id] = true
-		var err error
-		if l, err = s.previous(l); err != nil {
-			return nil, fmt.Errorf("chain of %s: %w", id, err)
-		}
-	}
-	return path, nil
-}
-
 // shows says whether standing and limit leave an entry of the author to be seen.
 func (a *author) shows(seq uint64, id ID, path map[ID]bool) bool {
 	switch {
@@ -248,33 +149,4 @@ func (a *author) shows(seq uint64, id ID, path map[ID]bool) bool {
 		return path[id]
 	}
 	return seq <= a.limit.seq
-}
-
-// flip turns an entry's visibility round. It returns the block's size.
-func (b *batch) flip(f flip) (int, error) {
-	e, err := b.s.log.entry(place{b.s.num, f.key})
-	if err != nil {
-		return 0, err
-	}
-	m := f.meta
-	m.flags ^= visible
-	if !m.kind.tells() {
-		b.write(e, &m, false, false)
-		b.remember = append(b.remember, record{entry: e, meta: &m})
-		return len(e.block), nil
-	}
-	if m.flags&visible == 0 {
-		b.hide(e, &m)
-		b.record(Withdrawn, e, &m, false, false)
-		b.write(e, &m, false, false)
-		return len(e.block), nil
-	}
-	first := m.shown == 0
-	p := b.record(Shown, e, &m, false, first)
-	if first {
-		m.shown = p
-	}
-	b.show(e, &m, first)
-	b.write(e, &m, false, first)
-	return len(e.block), nil
 }
