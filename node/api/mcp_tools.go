@@ -3,6 +3,7 @@ package api
 // This file holds the three tools. Whatever goes wrong is a result the agent can read: code, cause, next step.
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -123,10 +124,13 @@ func mcpNeedSpace(a mcpArguments, out *string) error {
 
 // mcpAnswer is a result as text for the model and as structure for programs.
 func mcpAnswer(v any) *mcp.CallToolResult {
-	raw, err := json.Marshal(v)
-	if err != nil {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // <, > and & cost an agent six times as much
+	if err := enc.Encode(v); err != nil {
 		return mcpFailed(err)
 	}
+	raw := bytes.TrimSpace(b.Bytes())
 	return &mcp.CallToolResult{
 		Content:           []mcp.Content{&mcp.TextContent{Text: string(raw)}},
 		StructuredContent: json.RawMessage(raw),

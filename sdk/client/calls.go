@@ -28,9 +28,9 @@ func (c *Client) Send(ctx context.Context, spaceID string, in SendMessage) (Mess
 	if key == "" {
 		key = rand.Text()
 	}
-	body, err := json.Marshal(in)
+	body, err := in.encode()
 	if err != nil {
-		return out, &Error{Code: CodeInvalid, Detail: "the message can't be written as JSON: " + err.Error(), Hint: "content must be one JSON object"}
+		return out, err
 	}
 	_, err = c.call(ctx, request{
 		method: http.MethodPost, path: "/spaces/" + url.PathEscape(spaceID) + "/messages",

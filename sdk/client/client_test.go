@@ -154,6 +154,30 @@ func TestSendIsRepeatedUnderOneKey(t *testing.T) {
 	}
 }
 
+func TestSendKeepsTheBytes(t *testing.T) {
+	tests := []struct {
+		in   SendMessage
+		want string
+	}{
+		{SendMessage{}, `{}`},
+		{SendMessage{Content: json.RawMessage(`{ "a" : "<&>" }`)}, `{"content":{ "a" : "<&>" }}`},
+		{SendMessage{ContentType: "x", Refs: &Ref{}}, `{"content_type":"x","refs":{"messages":[],"nodes":[]}}`},
+		{
+			SendMessage{Content: json.RawMessage(`{}`), Meta: json.RawMessage(`{"m":1.10}`), ContentSchema: json.RawMessage(`true`), ContentType: "x"},
+			`{"content":{},"meta":{"m":1.10},"content_schema":true,"content_type":"x"}`,
+		},
+	}
+	for _, tt := range tests {
+		got, err := tt.in.encode()
+		if err != nil || string(got) != tt.want {
+			t.Errorf("got %s, want %s (%v)", got, tt.want, err)
+		}
+	}
+	if _, err := (SendMessage{Content: json.RawMessage(`{"a":}`)}).encode(); !IsInvalid(err) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestInviteIsNotRepeated(t *testing.T) {
 	var n atomic.Int32
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) { n.Add(1); cut(w) })
