@@ -17,7 +17,12 @@ func TestNamedSpace(t *testing.T) {
 		{"lab", " lab", "lab ", "\t\n lab \u00a0", "\u2003lab\u3000"},
 		{"Caf\u00e9", "Cafe\u0301"},
 		{"\uac00", "\u1100\u1161"},
-		{"a b"}, {"A B"}, {"a  b"}, {"e\u0301\u0327"}, {"😀"}, {strings.Repeat("n", MaxSpaceName)},
+		{"a b"},
+		{"A B"},
+		{"a  b"},
+		{"e\u0301\u0327"},
+		{"😀"},
+		{strings.Repeat("n", MaxSpaceName)},
 	} {
 		first, err := NamedSpace(network, same[0])
 		if err != nil {
@@ -106,7 +111,10 @@ func TestNewNetworkRefuses(t *testing.T) {
 // NetworkPairs is a Network's genesis taken apart.
 func networkPairs() []pair {
 	return []pair{
-		{"v", rawUint(1)}, {"kind", rawText("network")}, {"name", rawText("lab")}, {"nonce", rawBytes(make([]byte, 32))},
+		{"v", rawUint(1)},
+		{"kind", rawText("network")},
+		{"name", rawText("lab")},
+		{"nonce", rawBytes(make([]byte, 32))},
 		{"founders", rawNodes(realNodes(2)...)},
 	}
 }

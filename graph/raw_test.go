@@ -117,8 +117,12 @@ func rawNodes(nodes ...NodeID) []byte {
 // RawPairs takes a body apart into its pairs, in canonical order.
 func rawPairs(b Body) []pair {
 	pairs := []pair{
-		{"seq", rawUint(b.Seq)}, {"kind", rawText(string(b.Kind))}, {"time", appendInt(nil, int64(b.Time))},
-		{"space", rawLink(b.Space)}, {"author", rawNode(b.Author)}, {"payload", rawBytes(b.Payload)},
+		{"seq", rawUint(b.Seq)},
+		{"kind", rawText(string(b.Kind))},
+		{"time", appendInt(nil, int64(b.Time))},
+		{"space", rawLink(b.Space)},
+		{"author", rawNode(b.Author)},
+		{"payload", rawBytes(b.Payload)},
 	}
 	if len(b.Prev) > 0 {
 		pairs = with(pairs, "prev", rawLinks(b.Prev...))
