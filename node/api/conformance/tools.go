@@ -8,7 +8,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -134,9 +133,12 @@ func addTalkingTools(s *mcp.Server) {
 		data, err := json.Marshal(mcp.MissingRequiredClientCapabilityData{
 			RequiredCapabilities: &mcp.ClientCapabilities{Sampling: &mcp.SamplingCapabilities{}},
 		})
-		return nil, errors.Join(err, &jsonrpc.Error{
+		if err != nil {
+			return nil, err
+		}
+		return nil, &jsonrpc.Error{
 			Code: mcp.CodeMissingRequiredClientCapabilities, Message: "the client must be able to sample", Data: data,
-		})
+		}
 	})
 }
 
