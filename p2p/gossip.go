@@ -24,6 +24,7 @@ const topicPrefix = "/plexus/1/"
 // gossip is the pubsub router and its topics.
 type gossip struct {
 	h       *Host
+	ctx     context.Context // Run's: topics are joined from calls that have none
 	ps      *pubsub.PubSub
 	arrived arrivals
 
@@ -35,7 +36,10 @@ type gossip struct {
 type topic struct {
 	space *graph.Space
 	topic *pubsub.Topic
-	in    chan delivery
+	in    chan delivery // unbuffered: validators wait in line, as many as their concurrency allows
+	relay pubsub.RelayCancelFunc
+	left  context.Context // ends when the topic is left
+	leave context.CancelFunc
 }
 
 // delivery is a verified entry on its way to the Space, whose validator waits for the verdict.
@@ -46,7 +50,7 @@ type delivery struct {
 }
 
 func newGossip(ctx context.Context, h *Host) (*gossip, error) {
-	g := &gossip{h: h, topics: map[graph.ID]*topic{}}
+	g := &gossip{h: h, ctx: ctx, topics: map[graph.ID]*topic{}}
 	ps, err := pubsub.NewGossipSub(
 		ctx, &memberHost{Host: h.host, member: h.member},
 		pubsub.WithMessageSignaturePolicy(pubsub.StrictNoSign), // the block is signed
@@ -106,11 +110,8 @@ func (m *memberHost) only(f network.StreamHandler) network.StreamHandler {
 
 // join makes a Space's topic; false: it was there, or gossip hasn't begun.
 func (h *Host) join(space graph.ID) bool {
-	h.mu.Lock()
-	g := h.gossip
-	ready := h.running != nil && !h.closed
-	h.mu.Unlock()
-	if g == nil || !ready {
+	g := h.gossiping()
+	if g == nil {
 		return false
 	}
 	sp, err := h.space(space[:])
@@ -124,6 +125,16 @@ func (h *Host) join(space graph.ID) bool {
 	return made
 }
 
+// gossiping returns the router while Run runs, else nil.
+func (h *Host) gossiping() *gossip {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.running == nil || h.closed {
+		return nil
+	}
+	return h.gossip
+}
+
 func (g *gossip) join(sp *graph.Space) (made bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -131,10 +142,10 @@ func (g *gossip) join(sp *graph.Space) (made bool, err error) {
 	if g.topics[id] != nil {
 		return false, nil
 	}
-	t := &topic{space: sp, in: make(chan delivery, maxPending)}
+	t := &topic{space: sp, in: make(chan delivery)}
 	name := topicPrefix + id.String()
-	check := func(ctx context.Context, from peer.ID, m *pubsub.Message) pubsub.ValidationResult {
-		return g.validate(ctx, t, from, m)
+	check := func(_ context.Context, from peer.ID, m *pubsub.Message) pubsub.ValidationResult {
+		return g.validate(t, from, m)
 	}
 	if err := g.ps.RegisterTopicValidator(name, check, pubsub.WithValidatorConcurrency(maxPending)); err != nil {
 		return false, fmt.Errorf("validate topic %s: %w", name, err)
@@ -142,16 +153,35 @@ func (g *gossip) join(sp *graph.Space) (made bool, err error) {
 	if t.topic, err = g.ps.Join(name); err != nil {
 		return false, fmt.Errorf("join topic %s: %w", name, err)
 	}
-	if _, err := t.topic.Relay(); err != nil { // be in the mesh, without a queue to read: readers follow the Log
+	// Relay is being in the mesh without a queue to read: readers follow the Log.
+	if t.relay, err = t.topic.Relay(); err != nil {
 		return false, fmt.Errorf("relay topic %s: %w", name, err)
 	}
+	t.left, t.leave = context.WithCancel(g.ctx)
 	g.topics[id] = t
-	g.h.task(func(ctx context.Context) { g.deliver(ctx, t) })
+	g.h.task(func(context.Context) { g.deliver(t.left, t) })
 	return true, nil
 }
 
+// leave gives up the topics of Spaces that are of another Network than the current one.
+func (g *gossip) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for id, t := range g.topics {
+		if g.h.current(t.space) {
+			continue
+		}
+		delete(g.topics, id)
+		t.leave()
+		t.relay()
+		if err := errors.Join(t.topic.Close(), g.ps.UnregisterTopicValidator(t.topic.String())); err != nil && g.ctx.Err() == nil {
+			g.h.log.Warn("leave topic", "space", id, "err", err)
+		}
+	}
+}
+
 // validate is the topic's validator, run in a goroutine of its own for each message.
-func (g *gossip) validate(ctx context.Context, t *topic, from peer.ID, m *pubsub.Message) pubsub.ValidationResult {
+func (g *gossip) validate(t *topic, from peer.ID, m *pubsub.Message) pubsub.ValidationResult {
 	if from == g.h.host.ID() {
 		return pubsub.ValidationAccept
 	}
@@ -172,13 +202,13 @@ func (g *gossip) validate(ctx context.Context, t *topic, from peer.ID, m *pubsub
 	answer := make(chan pubsub.ValidationResult, 1)
 	select {
 	case t.in <- delivery{e, from, answer}:
-	default:
-		return pubsub.ValidationIgnore // more than we can add; sync brings it
+	case <-t.left.Done():
+		return pubsub.ValidationIgnore
 	}
 	select {
 	case v := <-answer:
 		return v
-	case <-ctx.Done():
+	case <-t.left.Done():
 		return pubsub.ValidationIgnore
 	}
 }

@@ -233,6 +233,9 @@ func (h *Host) SetNetwork(g graph.Genesis) {
 	h.stats = map[graph.NodeID]*peerStats{}
 	h.mu.Unlock()
 	h.disconnectAll()
+	if gs := h.gossiping(); gs != nil {
+		gs.leave()
+	}
 	h.redial.reset()
 	h.followAll()
 }

@@ -36,7 +36,7 @@ const (
 	maxGossip     = graph.MaxBlock + (64 << 10) // bytes of a gossip RPC: one block and its framing
 	fetchIDs      = 1024                        // missing parents asked for at once
 	maxArrived    = 65_536                      // IDs remembered as come from peers, twice over, so that they aren't published again
-	maxPending    = 4096                        // gossip messages of a Space waiting to be added, before they are dropped
+	maxPending    = 4096                        // gossip messages of a Space being checked or waiting to be added, before more are dropped
 	gossipBatch   = 256                         // of these added in one transaction
 	gossipFresh   = 2 * time.Minute             // older entries are left to sync
 	outboundQueue = 1024                        // gossip RPCs waiting per peer; libp2p's 32 drops bursts

@@ -286,7 +286,7 @@ func (h *Host) serve(ctx context.Context, l *link) {
 	if h.outbound(l.peer) {
 		wait = 0
 	}
-	failures := 0
+	failures, next := 0, time.Now().Add(wait)
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for {
@@ -297,13 +297,17 @@ func (h *Host) serve(ctx context.Context, l *link) {
 		case <-l.wake:
 		case <-timer.C:
 			due = l.since() > h.cfg.SyncEvery/2
+			next = time.Now().Add(h.nextRound(0))
 		}
 		j := l.take()
 		j.all = j.all || due
 		if !j.empty() {
-			failures = h.attempt(ctx, l, j, failures)
+			before := failures
+			if failures = h.attempt(ctx, l, j, failures); failures > before {
+				next = time.Now().Add(h.nextRound(failures))
+			}
 		}
-		timer.Reset(h.nextRound(failures))
+		timer.Reset(max(time.Until(next), 0))
 	}
 }
 

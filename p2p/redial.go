@@ -71,7 +71,11 @@ func (r *redial) round() time.Duration {
 	var waitFor []graph.NodeID
 	for _, m := range h.members() {
 		p, err := peerID(m.ID)
-		if err != nil || h.connected(p) {
+		if err != nil {
+			continue
+		}
+		if h.connected(p) {
+			waitFor = append(waitFor, m.ID)
 			continue
 		}
 		addrs := h.addrsOf(*g, m.ID, p)

@@ -200,7 +200,7 @@ func (h *Host) settle(ctx context.Context, w *wire, l *link, st *peerStats, ours
 			return fmt.Errorf("space %s: %w", id, err)
 		}
 	}
-	if !l.auditDue(h.cfg.AuditEvery) {
+	if ours.part || !l.auditDue(h.cfg.AuditEvery) {
 		return nil
 	}
 	all := h.spaces(ours.network)

@@ -43,7 +43,7 @@ func newLibp2p(c Config, g *gate, members func() []peer.AddrInfo, member func(pe
 	}
 	opts := []libp2p.Option{
 		libp2p.Identity(key), libp2p.UserAgent("plexus"), libp2p.NoListenAddrs, libp2p.ConnectionGater(g),
-		libp2p.DisableMetrics(),
+		libp2p.DisableMetrics(), libp2p.Ping(false),
 	}
 	if c.Transport != nil {
 		return libp2p.New(append(opts, c.Transport...)...)
