@@ -35,6 +35,7 @@ type Config struct {
 	NoP2P bool       // stay alone: nothing listens for peers
 	Join  string     // a ticket that Run takes to its inviter before it serves; a failed join ends Run
 
+	Cache  string           // where compiled plugins are kept; "" is a directory in Dir
 	Page   http.Handler     // the web page; nil: none
 	Now    func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil: discards
@@ -49,6 +50,9 @@ func (c *Config) fill() error {
 	}
 	if c.Listen == "" {
 		c.Listen = DefaultListen
+	}
+	if c.Cache == "" {
+		c.Cache = filepath.Join(c.Dir, "cache")
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -139,7 +143,7 @@ func (n *Node) openEdges() (err error) {
 		return err
 	}
 	n.plugins, err = plugins.Open(plugins.Config{
-		Log: n.log, CacheDir: filepath.Join(n.cfg.Dir, "cache"), Logger: n.cfg.Logger,
+		Log: n.log, CacheDir: n.cfg.Cache, Logger: n.cfg.Logger,
 	})
 	if err != nil {
 		return fmt.Errorf("open plugins: %w", err)

@@ -18,13 +18,26 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m)
+	if dir := os.Getenv("PLEXUS_TEST_KILLED"); dir != "" {
+		killed(dir)
+		return
+	}
+	// Plugins are compiled once for all tests.
+	cache, err := os.MkdirTemp("", "plexus-node-test")
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("PLEXUS_TEST_CACHE", cache)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		os.RemoveAll(cache)
+		os.Exit(code)
+	}))
 }
 
 // open opens a node that stays alone, and closes it at the test's end.
 func open(t testing.TB, dir string, change ...func(*Config)) *Node {
 	t.Helper()
-	cfg := Config{Dir: dir, NoP2P: true, Listen: "none"}
+	cfg := Config{Dir: dir, NoP2P: true, Listen: "none", Cache: os.Getenv("PLEXUS_TEST_CACHE")}
 	for _, c := range change {
 		c(&cfg)
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -122,7 +123,10 @@ func (n *Node) waitSettled(ctx context.Context) error {
 
 // serve answers HTTP until ctx ends, then gives requests in hand time to finish.
 func (n *Node) serve(ctx context.Context) error {
-	srv := &http.Server{Handler: n.handler, ReadHeaderTimeout: headerWait}
+	srv := &http.Server{
+		Handler: n.handler, ReadHeaderTimeout: headerWait,
+		ErrorLog: slog.NewLogLogger(n.cfg.Logger.Handler(), slog.LevelWarn),
+	}
 	if err := n.announce(); err != nil {
 		return err
 	}
@@ -167,6 +171,7 @@ func (n *Node) follow(ctx context.Context) error {
 		if err != nil {
 			return ignoreEnd(ctx, err)
 		}
+		n.tryEnrol(ctx) // a crash may have come between a join and this
 		one, cancel := context.WithCancel(ctx)
 		g := new(errgroup.Group)
 		g.Go(func() error {
@@ -187,15 +192,22 @@ func (n *Node) follow(ctx context.Context) error {
 	return nil
 }
 
-// rightsChanged tells those who hold connections by them, and enrols this host's Nodes where its role has grown.
+// rightsChanged tells those who hold connections by the rights, and enrols this host's Nodes where its role has grown.
 func (n *Node) rightsChanged(ctx context.Context, upTo graph.Pos) error {
 	if n.peers != nil {
 		n.peers.RightsChanged(upTo)
 	}
 	if s := n.state(); s != n.enrolled.Swap(s) {
-		return n.enrolAll(ctx)
+		n.tryEnrol(ctx)
 	}
 	return nil
+}
+
+// tryEnrol enrols what isn't; what doesn't work now is tried again with the next change.
+func (n *Node) tryEnrol(ctx context.Context) {
+	if err := n.enrolAll(ctx); ignoreEnd(ctx, err) != nil {
+		n.cfg.Logger.Warn("enrol the Nodes of this host", "err", err)
+	}
 }
 
 // tend does now and then what an admin's host does for the others: cutting revoked authors off in Spaces where nobody has.
