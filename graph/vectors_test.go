@@ -277,7 +277,7 @@ func TestVectorsGenesis(t *testing.T) {
 		})
 	}
 	network := f.Good[0].ID
-	for _, name := range []string{"lab", " lab\n", "Lab", "Caf\u00e9", "Cafe\u0301", "\u3000\uac00 \u1100\u1161", "\u212b", "\ufb01", "😀", strings.Repeat("n", 128)} {
+	for _, name := range []string{"lab", " lab\n", "Lab", "Caf\u00e9", "Cafe\u0301", "\u3000\uac00 \u1100\u1161", "\u0085\u001flab\u200b\u00a0", "\u212b", "\ufb01", "😀", strings.Repeat("n", 128)} {
 		g, err := NamedSpace(network, name)
 		if err != nil {
 			t.Fatal(err)

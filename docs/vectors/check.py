@@ -452,8 +452,11 @@ def message(payload):
 # --- §3.7 genesis
 
 
+SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+
+
 def name_form(name):
-    return unicodedata.normalize("NFC", name.strip())
+    return unicodedata.normalize("NFC", name.strip(SPACE))
 
 
 def genesis(block):
