@@ -24,7 +24,7 @@ package graph
 //	0x19 profile   num author time id        nothing; visible profiles
 //	0x1a kind      num len kind time id      nothing; every kind but message
 //	0x1b sum       num level bucket          sum of ids (32, little-endian), count (8, little-endian)
-//	0x1c ancestor  num …                     ancestors.go
+//	0x1c ancestor  num …                     clocks: ancestors.go
 //	0x1d stranger  num author seq id         host, block: held until the author is granted
 //	0x1e waits     num id                    author, seq, time: the same by id
 //	0x1f quota     num host                  bytes of strangers' blocks (as a sum), their count
