@@ -76,26 +76,8 @@ func (s *Space) reviewSome(ctx context.Context, r *reviewing) (done func() error
 		}
 	}
 	b := s.begin(NodeID{})
-	n, size := 0, 0
-	end := chainKey(s.num, r.author, ^uint64(0), ID{})
-	from := r.next
-	r.next = nil
-	for kv, err := range s.log.st.Scan(from, end, false) {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return nothing, err
-		}
-		if n == chunkEntries || size >= chunkBytes {
-			r.next = append([]byte(nil), kv.Key...)
-			break
-		}
-		block, err := b.review(kv, a, r.path)
-		if err != nil {
-			return nothing, err
-		}
-		n, size = n+1, size+block
+	if r.next, err = b.reviewChunk(ctx, r, a); err != nil {
+		return nothing, err
 	}
 	if r.next == nil {
 		over := *a
@@ -103,6 +85,28 @@ func (s *Space) reviewSome(ctx context.Context, r *reviewing) (done func() error
 		b.authors[r.author] = &over
 	}
 	return b.commit()
+}
+
+// reviewChunk flips what has to be flipped in a chunk of the chain, and returns where the next one begins; nil at the end.
+func (b *batch) reviewChunk(ctx context.Context, r *reviewing, a *author) (next []byte, err error) {
+	n, size := 0, 0
+	for kv, err := range b.s.log.st.Scan(r.next, chainKey(b.s.num, r.author, ^uint64(0), ID{}), false) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if n == chunkEntries || size >= chunkBytes {
+			return append([]byte(nil), kv.Key...), nil
+		}
+		block, err := b.review(kv, a, r.path)
+		if err != nil {
+			return nil, err
+		}
+		n, size = n+1, size+block
+	}
+	return nil, nil
 }
 
 // review flips one entry of a chain if it has to be, and returns the size of the block written then.

@@ -160,7 +160,7 @@ func (s *Space) finish(ctx context.Context, b *batch, done func() error, err err
 		err = done()
 	}
 	if err == nil {
-		err = s.reviewAll(ctx, b.cut)
+		err = s.reviewAll(context.WithoutCancel(ctx), b.cut) // it is written: what follows from it is too
 	}
 	return err
 }
