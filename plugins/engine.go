@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,6 +28,7 @@ const features = api.CoreFeaturesV2 &^ api.CoreFeatureSIMD
 type engine struct {
 	rt    wazero.Runtime
 	cache wazero.CompilationCache
+	files []*file
 }
 
 // newEngine keeps compiled code in dir, or in memory where dir is "".
@@ -50,6 +52,9 @@ func newEngine(ctx context.Context, dir string, c wazero.RuntimeConfig) (*engine
 
 func (e *engine) close(ctx context.Context) error {
 	err := e.rt.Close(ctx)
+	for _, f := range e.files {
+		err = errors.Join(err, f.closeImage())
+	}
 	if cerr := e.cache.Close(ctx); err == nil {
 		err = cerr
 	}
@@ -63,7 +68,6 @@ type file struct {
 	engine   *engine
 	code     wazero.CompiledModule
 	meter    *meter.Result
-	fold     *instance      // of Run
 	imageMu  sync.Mutex     // guards the making of image
 	image    *image         // after _initialize; set with the first instance
 	pool     chan *instance // idle instances for views
@@ -103,10 +107,21 @@ func (e *engine) load(ctx context.Context, wasm []byte, trusted bool) (*file, er
 	if err != nil {
 		return nil, fmt.Errorf("compile plugin file: %w: %w", firstLine(err), graph.ErrInvalid)
 	}
-	return &file{
+	f := &file{
 		cid: fileCID(wasm), manifest: m, engine: e, code: code, meter: r,
 		pool: make(chan *instance, maxInstances), slots: make(chan struct{}, maxInstances),
-	}, nil
+	}
+	e.files = append(e.files, f)
+	return f, nil
+}
+
+func (f *file) closeImage() error {
+	f.imageMu.Lock()
+	defer f.imageMu.Unlock()
+	if f.image == nil || f.image.file == nil {
+		return nil
+	}
+	return f.image.file.Close()
 }
 
 // validate has an interpreter, which is quick to build, read the module as it came.

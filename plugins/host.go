@@ -4,10 +4,12 @@ package plugins
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
 	"sync"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 
@@ -20,8 +22,16 @@ type Config struct {
 	CacheDir string       // compiled code is kept here; "" keeps it in memory, and each start compiles anew
 	Logger   *slog.Logger // nil: discards
 
+	loaded  *loaded              // compiled already, by a test, which closes it; nil: files
 	files   [][]byte             // the first-party files; nil: Bundle
 	runtime wazero.RuntimeConfig // nil: the compiler where there is one for this machine
+	bounds  bounds               // zero: those of limits.go
+}
+
+// bounds are those that the tests move.
+type bounds struct {
+	undo, step, drain int
+	wait              time.Duration
 }
 
 func (c Config) fill() Config {
@@ -33,6 +43,9 @@ func (c Config) fill() Config {
 	}
 	if c.runtime == nil {
 		c.runtime = wazero.NewRuntimeConfig()
+	}
+	if c.bounds == (bounds{}) {
+		c.bounds = bounds{undo: undoKept, step: stepMessages, drain: maxDrain, wait: ViewWait}
 	}
 	return c
 }
@@ -55,6 +68,7 @@ type Host struct {
 	// Owned by Run.
 	engine   *engine
 	specs    []*spec
+	folders  map[*file]*instance
 	rights   graph.Rights
 	attestor Attestor
 	cursor   graph.Pos
@@ -88,7 +102,7 @@ type slotKey struct {
 func Open(c Config) (*Host, error) {
 	c = c.fill()
 	h := &Host{
-		log: c.Log, records: c.Log.Records("plugin"), config: c, logger: c.Logger, names: names{}, work: map[*slot]bool{},
+		log: c.Log, records: c.Log.Records("plugin"), config: c, logger: c.Logger, names: names{}, work: map[*slot]bool{}, folders: map[*file]*instance{},
 		catalog: map[string]bool{}, slots: map[slotKey]*slot{}, changed: make(chan struct{}),
 	}
 	if err := h.readCursor(); err != nil {
@@ -128,20 +142,41 @@ func (h *Host) Run(ctx context.Context) error {
 	return err
 }
 
-// load compiles the files and drops what no slot owns.
+// loaded is an engine with its files compiled.
+type loaded struct {
+	engine *engine
+	files  []*file
+}
+
+func (c Config) load(ctx context.Context) (*loaded, error) {
+	if c.loaded != nil {
+		return c.loaded, nil
+	}
+	e, err := newEngine(ctx, c.CacheDir, c.runtime)
+	if err != nil {
+		return nil, err
+	}
+	l := &loaded{engine: e}
+	for _, wasm := range c.files {
+		f, err := e.load(ctx, wasm, true)
+		if err != nil {
+			return nil, errors.Join(err, e.close(ctx))
+		}
+		l.files = append(l.files, f)
+	}
+	return l, nil
+}
+
+// load compiles the files, opens the slots and drops what no slot owns.
 func (h *Host) load(ctx context.Context) error {
-	e, err := newEngine(context.WithoutCancel(ctx), h.config.CacheDir, h.config.runtime)
+	l, err := h.config.load(context.WithoutCancel(ctx))
 	if err != nil {
 		return err
 	}
 	h.state.Lock()
-	h.engine = e
+	h.engine = l.engine
 	h.state.Unlock()
-	for _, wasm := range h.config.files {
-		f, err := e.load(ctx, wasm, true)
-		if err != nil {
-			return err
-		}
+	for _, f := range l.files {
 		for _, p := range f.manifest.Plugins {
 			h.specs = append(h.specs, newSpec(f, p))
 		}
@@ -204,7 +239,14 @@ func (h *Host) Close() error {
 	if h.engine == nil {
 		return nil
 	}
-	err := h.engine.close(context.Background())
+	ctx := context.Background()
+	for _, i := range h.folders {
+		i.close(ctx)
+	}
+	var err error
+	if h.config.loaded == nil {
+		err = h.engine.close(ctx)
+	}
 	h.engine = nil
 	if h.fault == nil {
 		h.fault = graph.ErrClosed

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tetratelabs/wazero"
 	"go.uber.org/goleak"
 
 	"plexus/graph"
@@ -54,15 +55,37 @@ type replica struct {
 	stop  func()
 	now   time.Time
 	files [][]byte
+	tight bounds
 }
 
 var network = graph.BlockID([]byte("a network"))
 
 func newReplica(t testing.TB, files ...[]byte) *replica {
 	t.Helper()
+	r := bareReplica(t, files...)
+	r.run()
+	t.Cleanup(r.close)
+	return r
+}
+
+// bareReplica has no Host yet.
+func bareReplica(t testing.TB, files ...[]byte) *replica {
+	t.Helper()
 	r := &replica{t: t, st: store.Memory(), now: time.UnixMicro(1_800_000_000_000_000), files: files}
 	r.open(&rights{})
-	t.Cleanup(r.close)
+	return r
+}
+
+// diskReplica is a bare one on Pebble.
+func diskReplica(t testing.TB, files ...[]byte) *replica {
+	t.Helper()
+	st, err := store.Open(t.TempDir(), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	r := &replica{t: t, st: st, now: time.UnixMicro(1_800_000_000_000_000), files: files}
+	r.open(&rights{})
 	return r
 }
 
@@ -75,13 +98,12 @@ func (r *replica) open(rights graph.Rights) {
 	r.must(err)
 	r.space, err = r.log.Create(r.ctx(), g)
 	r.must(err)
-	r.run()
 }
 
 func (r *replica) run() {
 	r.t.Helper()
 	var err error
-	r.host, err = Open(Config{Log: r.log, CacheDir: testCache(r.t), files: r.files})
+	r.host, err = Open(Config{Log: r.log, loaded: load(r.t, r.files...), files: r.files, bounds: r.tight})
 	r.must(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -98,7 +120,9 @@ func (r *replica) run() {
 }
 
 func (r *replica) close() {
-	r.stop()
+	if r.stop != nil {
+		r.stop()
+	}
 	r.must(r.log.Close())
 }
 
@@ -109,18 +133,45 @@ func (r *replica) restart() {
 	r.run()
 }
 
-var testCacheDir struct {
-	sync.Once
-	dir string
+// compiled holds what tests share: the bundle, which takes seconds, and whatever other files they use.
+var compiled struct {
+	sync.Mutex
+	engine *engine
+	files  map[string]*file
 }
 
-// testCache is one directory per process: the bundle is compiled once for all tests.
-func testCache(t testing.TB) string {
-	testCacheDir.Do(func() { testCacheDir.dir = t.TempDir() })
-	return testCacheDir.dir
+// load compiles each file once for all tests.
+func load(t testing.TB, files ...[]byte) *loaded {
+	t.Helper()
+	compiled.Lock()
+	defer compiled.Unlock()
+	ctx := context.Background()
+	if compiled.engine == nil {
+		e, err := newEngine(ctx, "", wazero.NewRuntimeConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		compiled.engine, compiled.files = e, map[string]*file{}
+	}
+	if len(files) == 0 {
+		files = [][]byte{bundle}
+	}
+	l := &loaded{engine: compiled.engine}
+	for _, wasm := range files {
+		f := compiled.files[string(wasm)]
+		if f == nil {
+			var err error
+			if f, err = compiled.engine.load(ctx, wasm, false); err != nil {
+				t.Fatal(err)
+			}
+			compiled.files[string(wasm)] = f
+		}
+		l.files = append(l.files, f)
+	}
+	return l
 }
 
-func (r *replica) ctx() context.Context { return r.t.Context() }
+func (r *replica) ctx() context.Context { return context.Background() }
 
 func (r *replica) must(err error) {
 	r.t.Helper()
@@ -318,3 +369,5 @@ func TestWithdrawnAndShownAgain(t *testing.T) {
 		t.Errorf("hash %s, before %s", got, want)
 	}
 }
+
+var keyMin, keyMax = graph.Key{}, graph.Key{Time: graph.MaxTime + 1}

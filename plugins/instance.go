@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 
 	"plexus/plugins/internal/meter"
 	"plexus/sdk/abi"
@@ -20,6 +22,7 @@ import (
 type image struct {
 	memory  []byte
 	globals []uint64
+	file    *os.File // the memory once more, to be mapped from; nil where that can't be done
 }
 
 // instance belongs to one caller at a time.
@@ -28,6 +31,7 @@ type instance struct {
 	image   *image
 	module  api.Module
 	memory  api.Memory
+	own     *guestMemory // behind memory; nil: it is the engine's
 	gas     api.MutableGlobal
 	depth   api.MutableGlobal
 	globals []api.MutableGlobal
@@ -64,7 +68,7 @@ func instanceOf(ctx context.Context) *instance {
 func (f *file) instantiate(ctx context.Context) (*instance, error) {
 	inst := &instance{file: f, exports: map[string]api.Function{}, call: &call{kind: callInit, gasLeft: initGas}}
 	c := wazero.NewModuleConfig().WithName("").WithStartFunctions()
-	ictx := &callContext{ctx, inst}
+	ictx := &callContext{inst.withMemory(ctx), inst}
 	m, err := f.engine.rt.InstantiateModule(ictx, f.code, c)
 	if err != nil {
 		return nil, fmt.Errorf("instantiate plugin file: %s", reason(err))
@@ -93,13 +97,42 @@ func (f *file) instantiate(ctx context.Context) (*instance, error) {
 		f.image = inst.takeImage()
 	}
 	inst.image = f.image
+	if inst.own != nil {
+		inst.own.adopt(f.image)
+	}
 	return inst, nil
 }
+
+// withMemory has the engine take a memory of ours, where this system has one.
+func (i *instance) withMemory(ctx context.Context) context.Context {
+	return experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(func(_, most uint64) experimental.LinearMemory {
+		if i.own = newGuestMemory(most); i.own != nil {
+			return i.own
+		}
+		return new(heapMemory)
+	}))
+}
+
+// heapMemory is a memory of Go's heap, for where ours can't be had.
+type heapMemory struct{ buf []byte }
+
+// Reallocate grows the memory, by a copy where it must.
+func (h *heapMemory) Reallocate(size uint64) []byte {
+	if size > uint64(cap(h.buf)) {
+		h.buf = append(make([]byte, 0, size+size/4), h.buf...)
+	}
+	h.buf = h.buf[:size]
+	return h.buf
+}
+
+// Free leaves it to the collector.
+func (h *heapMemory) Free() { h.buf = nil }
 
 func (i *instance) takeImage() *image {
 	im := &image{}
 	if b, ok := i.memory.Read(0, i.memory.Size()); ok {
 		im.memory = append([]byte(nil), b...)
+		im.file = imageFile(im.memory)
 	}
 	for _, g := range i.globals {
 		im.globals = append(im.globals, g.Get())
@@ -113,7 +146,9 @@ func (i *instance) reset() bool {
 	if i.spoilt || i.file.meter.Stateful || int(i.memory.Size()) != len(im.memory) {
 		return false
 	}
-	i.memory.Write(0, im.memory)
+	if i.own == nil || !i.own.restore(im) {
+		i.memory.Write(0, im.memory)
+	}
 	for n, g := range i.globals {
 		g.Set(im.globals[n])
 	}

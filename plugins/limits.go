@@ -18,8 +18,9 @@ const (
 	refillGas    = 1 << 20       // gas between two returns to Go, so that the collector's stop waits about a millisecond
 	maxInstances = 4             // of a file for views at once: each takes its memory
 	undoKept     = 32 << 10      // newest messages with an undo record, per plugin and Space: 100–200 bytes each
-	undoSlack    = undoKept / 4  // cut when so many more have gathered
+	undoSlack    = 4             // cut when a quarter more has gathered
 	stepMessages = 1024          // folded per plugin and Space before another one's turn, while behind
+	maxDrain     = 10_000        // arrival records taken in before they are folded and committed
 	overlayBytes = 8 << 20       // of a projection's cache of its own state; beyond, it starts anew
 	idleWait     = time.Second   // how often Run looks for a change of rights that left no record
 	maxPrefetch  = 64            // keys read ahead by state_next

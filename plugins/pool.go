@@ -1,21 +1,24 @@
 package plugins
 
-// This file holds the instances of a file: one for folds, a few for views.
+// This file holds the instances of a file: one of a Host for folds, a few for views.
 
 import "context"
 
-// folder returns the instance for folds, fresh. Only Run's goroutine folds.
-func (f *file) folder(ctx context.Context) (*instance, error) {
-	if f.fold != nil && f.fold.reset() {
-		return f.fold, nil
+// folder returns a file's instance for folds, fresh. It is Run's.
+func (h *Host) folder(ctx context.Context, f *file) (*instance, error) {
+	i := h.folders[f]
+	if i != nil && i.reset() {
+		return i, nil
 	}
-	if f.fold != nil {
-		f.fold.close(ctx)
-		f.fold = nil
+	if i != nil {
+		i.close(ctx)
+		delete(h.folders, f)
 	}
-	var err error
-	f.fold, err = f.instantiate(context.WithoutCancel(ctx))
-	return f.fold, err
+	i, err := f.instantiate(context.WithoutCancel(ctx))
+	if err == nil {
+		h.folders[f] = i
+	}
+	return i, err
 }
 
 // borrow returns a fresh instance for a view; it waits where too many run.

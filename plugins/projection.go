@@ -140,19 +140,28 @@ func (p *projection) write(k string, value []byte, present bool) error {
 	return nil
 }
 
+// fresh writes a key that can't be there yet: one named after the message in hand.
+func (p *projection) fresh(k string, value []byte) {
+	p.journal = append(p.journal, change{key: k})
+	p.put(k, value, true)
+}
+
 // put changes a key without a journal and keeps count of the state's size.
 func (p *projection) put(k string, value []byte, present bool) {
 	n := p.over.keys[k]
 	if k[0] == kindState {
 		if n != nil && n.present {
-			p.meta.Bytes -= int64(len(k) - 1 + len(n.value))
+			p.meta.Bytes -= int64(len(k) + len(n.value) + perKey)
 		}
 		if present {
-			p.meta.Bytes += int64(len(k) - 1 + len(value))
+			p.meta.Bytes += int64(len(k) + len(value) + perKey)
 		}
 	}
 	p.over.put(k, value, present, true)
 }
+
+// perKey is what a key counts for beside its bytes, so that tiny keys don't come for nothing.
+const perKey = 31
 
 // revert takes back the journal from entry n on.
 func (p *projection) revert(n int) {
@@ -333,10 +342,10 @@ func readUndo(b []byte) ([]change, error) {
 	return out, nil
 }
 
-// trim drops the oldest undo records where there are too many; they must be committed.
-func (p *projection) trim() error {
-	excess := p.meta.Undos - undoKept
-	if excess < undoSlack {
+// trim drops the oldest undo records where there are too many; those of this step stay.
+func (p *projection) trim(keep int) error {
+	excess := p.meta.Undos - keep
+	if excess <= keep/undoSlack {
 		return nil
 	}
 	lo := append(numPrefix(p.num), kindUndo)

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"plexus/graph"
 	"plexus/plugins/internal/meter"
@@ -17,7 +16,6 @@ import (
 const (
 	cursorKey    = "c"
 	registryKind = 'r'
-	maxDrain     = 10_000 // records taken in before they are folded and committed
 )
 
 // registered is the record of a slot: which projection readers see, and what made it.
@@ -221,7 +219,7 @@ func (h *Host) drain(ctx context.Context) (cursor graph.Pos, more bool, err erro
 		if err := h.note(r); err != nil {
 			return h.cursor, false, err
 		}
-		if n++; r.Pos >= last || n >= maxDrain {
+		if n++; r.Pos >= last || n >= h.config.bounds.drain {
 			return cursor, r.Pos < last, nil
 		}
 	}
@@ -268,7 +266,7 @@ func (h *Host) checkRights() error {
 
 // stepSlot brings one slot on and returns what is to be written for it.
 func (h *Host) stepSlot(ctx context.Context, s *slot) ([]graph.Op, error) {
-	err := h.step(ctx, s, stepMessages)
+	err := h.step(ctx, s, h.config.bounds.step)
 	if errors.Is(err, errRebuild) {
 		return h.rebuild(s)
 	}
@@ -327,7 +325,7 @@ func (h *Host) commit(ops []graph.Op, done []*slot, cursor graph.Pos) error {
 
 // waitUntil waits for the slot to cover the log up to a position, for at most ViewWait.
 func (h *Host) waitUntil(ctx context.Context, k slotKey, target graph.Pos) {
-	ctx, cancel := context.WithTimeout(ctx, h.viewWait())
+	ctx, cancel := context.WithTimeout(ctx, h.config.bounds.wait)
 	defer cancel()
 	for {
 		change := h.change()
@@ -346,5 +344,3 @@ func (h *Host) waitUntil(ctx context.Context, k slotKey, target graph.Pos) {
 		}
 	}
 }
-
-func (h *Host) viewWait() time.Duration { return ViewWait }

@@ -180,7 +180,7 @@ func (h *Host) step(ctx context.Context, s *slot, budget int) error {
 			return err
 		}
 		if budget == 0 {
-			return p.trim()
+			return p.trim(h.config.bounds.undo)
 		}
 		if err := h.foldEntry(ctx, s, p, e); err != nil {
 			return err
@@ -192,7 +192,7 @@ func (h *Host) step(ctx context.Context, s *slot, budget int) error {
 		return err
 	}
 	s.ended, p.meta.Whole = true, true
-	return p.trim()
+	return p.trim(h.config.bounds.undo)
 }
 
 // foldEntry calls the guest for one message, where it is for this plugin.
@@ -222,15 +222,11 @@ func (h *Host) foldEntry(ctx context.Context, s *slot, p *projection, e *graph.E
 		if out.trapped {
 			kind = "t"
 		}
-		if err := p.write(orderKey(kindMark, k), []byte(kind+out.reason), true); err != nil {
-			return err
-		}
+		p.fresh(orderKey(kindMark, k), []byte(kind+out.reason))
 		p.meta.Marked++
 		p.meta.Reason = out.reason
 	}
-	if err := p.write(string(kindFolded)+string(k.ID[:]), []byte(orderKey(0, k))[1:], true); err != nil {
-		return err
-	}
+	p.fresh(string(kindFolded)+string(k.ID[:]), []byte(orderKey(0, k))[1:])
 	p.meta.Folded++
 	p.closeMessage(k)
 	return nil
@@ -251,7 +247,7 @@ func (h *Host) author(s *slot, p *projection, node graph.NodeID, k graph.Key) (s
 }
 
 func (h *Host) callFold(ctx context.Context, s *slot, p *projection, m graph.Message, as string) (outcome, error) {
-	inst, err := s.spec.file.folder(ctx)
+	inst, err := h.folder(ctx, s.spec.file)
 	if err != nil {
 		return outcome{}, err
 	}
