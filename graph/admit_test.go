@@ -123,6 +123,29 @@ func TestRefusedWhenTheParentComes(t *testing.T) {
 	}
 }
 
+// A parent that turns up in another Space isn't asked for any more, and who named it is refused when it is offered again.
+func TestParentElsewhere(t *testing.T) {
+	r := newReplica(t, everybody, newClock())
+	other, err := r.Create(t.Context(), named(t, "other"))
+	check(t, err)
+	parent := seal(t, 1, graph.Body{Space: other.ID(), Time: 100})
+	child := seal(t, 2, graph.Body{Space: r.s.ID(), Time: 200, Refs: graph.Refs{Messages: []graph.ID{parent.ID()}}})
+	if res := r.add(t, child); len(res.Held) != 1 || len(res.Missing) != 1 {
+		t.Fatalf("got %+v", res)
+	}
+	_, err = other.Add(t.Context(), []*graph.Entry{parent}, graph.AddOptions{})
+	check(t, err)
+	if m := r.s.Missing(); len(m) != 0 {
+		t.Fatalf("asks for %v", m)
+	}
+	if res := r.add(t, child); len(res.Refused) != 1 || res.Refused[0].Rule != graph.RuleParentSpace {
+		t.Fatalf("got %+v", res)
+	}
+	if p, _, _ := r.s.HeldCounts(); p != 0 {
+		t.Fatalf("%d still held", p)
+	}
+}
+
 func TestHeldForAParent(t *testing.T) {
 	r := newReplica(t, everybody, newClock())
 	c := chain(t, r.s.ID(), 1, 5, 100)

@@ -142,7 +142,7 @@ func (s *Space) missing(held []*Entry) (ids []ID) {
 	return s.unoffered(ids)
 }
 
-// unoffered sorts the IDs and drops those that were offered already.
+// unoffered sorts the IDs and drops those that were offered already, to this Space or another one.
 func (s *Space) unoffered(ids []ID) []ID {
 	slices.SortFunc(ids, ID.Compare)
 	ids = slices.Compact(ids)
@@ -152,6 +152,9 @@ func (s *Space) unoffered(ids []ID) []ID {
 		}
 		if _, ok := s.future.at[id]; ok {
 			return true
+		}
+		if _, err := s.log.meta(id); err == nil {
+			return true // admitted elsewhere: who named it is refused when offered again
 		}
 		if len(s.quotas) == 0 {
 			return false
