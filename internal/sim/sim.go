@@ -235,13 +235,19 @@ func (m *Machine) govern(ctx context.Context, h *p2p.Host) {
 	if err != nil {
 		t.Fatalf("govern %s: %v", m.Name, err)
 	}
-	ev := access.NewEvaluator(m.home)
+	ev, last := access.NewEvaluator(m.home), m.Log.Last()
+	for e, err := range net.Kind(ctx, graph.KindAccess) {
+		if err != nil {
+			t.Fatalf("govern %s: %v", m.Name, err)
+		}
+		ev.Add(e)
+	}
 	if err := m.Log.Apply(ctx, ev.State()); err != nil {
 		t.Fatalf("govern %s: %v", m.Name, err)
 	}
-	h.RightsChanged(0)
+	h.RightsChanged(last)
 	m.lives.Go(func() {
-		for st, err := range net.Tail(ctx, 0) {
+		for st, err := range net.Tail(ctx, last) {
 			if err != nil {
 				if ctx.Err() == nil {
 					t.Errorf("govern %s: %v", m.Name, err)
