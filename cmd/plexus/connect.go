@@ -16,8 +16,8 @@ import (
 // defaultNode is the Node the CLI acts as unless told otherwise.
 const defaultNode = "cli"
 
-// address is the daemon's: given, or of the data directory.
-func (a *app) address() (string, error) {
+// address is the daemon's: given, or of the data directory. One that is starting is waited for.
+func (a *app) address(ctx context.Context) (string, error) {
 	if a.url != "" {
 		u, err := url.Parse(a.url)
 		if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
@@ -25,13 +25,13 @@ func (a *app) address() (string, error) {
 		}
 		return a.url, nil
 	}
-	r, err := readRunning(a.dir)
+	r, err := findRunning(ctx, a.dir)
 	return r.URL, err
 }
 
 // owner returns a client with the host's access key.
-func (a *app) owner() (*client.Client, error) {
-	at, err := a.address()
+func (a *app) owner(ctx context.Context) (*client.Client, error) {
+	at, err := a.address(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (a *app) owner() (*client.Client, error) {
 
 // node returns a client that acts as PLEXUS_TOKEN's Node, or as --as, which is registered on first use.
 func (a *app) node(ctx context.Context) (*client.Client, error) {
-	at, err := a.address()
+	at, err := a.address(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (a *app) enter(ctx context.Context, folder, name, kind string) (*credential
 	if err != nil || cred != nil {
 		return cred, err
 	}
-	owner, err := a.owner()
+	owner, err := a.owner(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -45,10 +45,7 @@ func readRunning(dir string) (running, error) {
 	raw, err := os.ReadFile(filepath.Join(dir, "daemon.json"))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return r, &client.Error{
-			Code: client.CodeUnreachable, Detail: "no daemon runs on " + dir,
-			Hint: "start it with: plexus up" + dirFlag(dir),
-		}
+		return r, unreachable("no daemon runs on "+dir, "start it with: plexus up"+dirFlag(dir))
 	case errors.Is(err, fs.ErrPermission):
 		return r, &client.Error{Code: client.CodeForbidden, Detail: err.Error(), Hint: "the data directory belongs to another user; give --dir"}
 	case err != nil:
@@ -58,6 +55,10 @@ func readRunning(dir string) (running, error) {
 		return r, fmt.Errorf("find the daemon: %s is no daemon.json of plexus", filepath.Join(dir, "daemon.json"))
 	}
 	return r, nil
+}
+
+func unreachable(detail, hint string) error {
+	return &client.Error{Code: client.CodeUnreachable, Detail: detail, Hint: hint}
 }
 
 // dirFlag is what a hint adds where dir isn't the default.

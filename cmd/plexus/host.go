@@ -21,7 +21,7 @@ pass it on as you would a password.`,
 		Example: "  plexus invite\n  plexus invite --role reader --uses 5 --expires 1h\n  plexus invite list\n  plexus invite revoke ID",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.owner()
+			c, err := a.owner(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -47,7 +47,7 @@ func (a *app) inviteListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List tickets, without their secrets", Example: "  plexus invite list -o json", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.owner()
+			c, err := a.owner(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -72,7 +72,7 @@ func (a *app) inviteRevokeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "revoke ID", Short: "End a ticket; who joined with it stays", Example: "  plexus invite revoke ID", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.owner()
+			c, err := a.owner(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -92,7 +92,7 @@ joins at once. The Network this machine was in before is left behind, and said.`
 		Example: "  plexus join plexus1…\n  plexus up --join plexus1…   # when no daemon runs yet",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.owner()
+			c, err := a.owner(cmd.Context())
 			if client.IsUnreachable(err) {
 				err = &client.Error{Code: client.CodeUnreachable, Detail: err.Error(), Hint: "start it and join at once with: plexus up" + dirFlag(a.dir) + " --join TICKET"}
 			}
@@ -123,7 +123,7 @@ never comes back.`,
 		Example: "  plexus peers\n  plexus revoke 12D3KooW…",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.owner()
+			c, err := a.owner(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -139,7 +139,7 @@ func (a *app) statusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Say how this machine is: Network, Spaces, peers", Example: "  plexus status\n  plexus status -o json", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.owner()
+			c, err := a.owner(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -156,7 +156,7 @@ func (a *app) peersCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "peers", Short: "List the other machines and how far they differ", Example: "  plexus peers\n  plexus peers -o json", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.owner()
+			c, err := a.owner(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -179,7 +179,7 @@ func (a *app) offlineCommand(offline bool) *cobra.Command {
 	return &cobra.Command{
 		Use: word, Short: short, Example: "  plexus " + word, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.owner()
+			c, err := a.owner(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -201,7 +201,7 @@ With --access-key: the host's access key, with which programs register Nodes of 
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if key {
-				c, err := a.owner()
+				c, err := a.owner(cmd.Context())
 				if err != nil {
 					return err
 				}

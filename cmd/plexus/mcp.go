@@ -98,7 +98,7 @@ func (s *steady) connect(ctx context.Context) (*client.Client, error) {
 	if s.client != nil {
 		return s.client, nil
 	}
-	at, err := s.address()
+	at, err := s.address(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ whoever imports it checks every signature.`,
 		Example: "  plexus export release-42\n  plexus export release-42 backup.car\n  plexus export release-42 - | ssh host plexus import -",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.owner()
+			c, err := a.owner(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -70,7 +70,7 @@ func (a *app) importCommand() *cobra.Command {
 		Example: "  plexus import release-42.car\n  ssh host plexus export release-42 - | plexus import -",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.owner()
+			c, err := a.owner(cmd.Context())
 			if err != nil {
 				return err
 			}

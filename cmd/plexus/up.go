@@ -32,7 +32,7 @@ func (a *app) upCommand() *cobra.Command {
 		Long: `Run the daemon of this machine until it is told to stop (Ctrl-C, SIGTERM). The first start makes a Network of your own;
 plexus invite on a machine of it prints a ticket, plexus up --join TICKET on another starts and joins.
 
-HTTP, MCP and the page are on 127.0.0.1 alone unless --listen says otherwise. Other machines reach this one on the peer-to-peer
+HTTP and MCP are on 127.0.0.1 alone unless --listen says otherwise. Other machines reach this one on the peer-to-peer
 port, which answers members of the Network only.`,
 		Example: "  plexus up\n  plexus up --join plexus1…\n  plexus up --dir /srv/plexus --listen 127.0.0.1:9000 --name lab\n" +
 			"  plexus up --no-mdns --p2p-listen /ip4/0.0.0.0/udp/4001/quic-v1,/ip4/0.0.0.0/tcp/4001",
@@ -43,7 +43,7 @@ port, which answers members of the Network only.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&d.Listen, "listen", node.DefaultListen, "address of HTTP, MCP and the page, or none")
+	f.StringVar(&d.Listen, "listen", node.DefaultListen, "address of HTTP and MCP, or none")
 	f.StringSliceVar(&d.Hosts, "host", nil, "a further host name under which HTTP may be asked; may be given again")
 	f.BoolVar(&d.NoAuth, "no-auth", false, "development: believe X-Node-ID, ask for no token; loopback only")
 	f.StringVar(&d.Name, "name", "", "label of the Network made on first start (default plexus)")
@@ -89,6 +89,11 @@ func (a *app) up(ctx context.Context, d daemonFlags) (err error) {
 	if err != nil {
 		return err
 	}
+	unmark, err := markStart(a.dir)
+	if err != nil {
+		return err
+	}
+	defer unmark()
 	n, err := node.Open(c)
 	if err != nil {
 		return a.whyNot(err)

@@ -57,7 +57,7 @@ func printVerify(w io.Writer, r client.VerifyReport) {
 }
 
 func (a *app) verify(ctx context.Context) (client.VerifyReport, error) {
-	c, err := a.owner()
+	c, err := a.owner(ctx)
 	if err == nil {
 		r, err := c.Verify(ctx)
 		if err == nil || a.url != "" || !errors.Is(err, syscall.ECONNREFUSED) {
