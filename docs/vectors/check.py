@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the golden vectors by a second reading of docs/protocol.md, §2 to §4, that shares no code with the first.
+"""Checks the golden vectors by a second reading of docs/protocol.md, §2 to §4 (access.py: §6), that shares no code with the first.
 
 Python's standard library alone; plain and slow on purpose. Usage: python3 docs/vectors/check.py
 """
@@ -11,6 +11,8 @@ import os
 import struct
 import sys
 import unicodedata
+
+sys.dont_write_bytecode = True
 
 
 class Bad(Exception):
@@ -649,13 +651,26 @@ class Check:
             self.same("log: " + key, value, file["log"][key])
 
 
+    def access(self):
+        import access  # here: it builds on this module
+
+        for v in self.load("access.json"):
+            for key, value in access.evaluate(v).items():
+                self.vectors += 1
+                want = v[key]
+                if key == "policy" and want is not None:
+                    want = well_formed(json.dumps(want).encode())
+                self.same(v["name"] + ": " + key, value, want)
+
+
 def main():
     c = Check(os.path.dirname(os.path.abspath(__file__)))
-    for part in (c.entries, c.refused, c.payloads, c.genesis, c.admission):
+    for part in (c.entries, c.refused, c.payloads, c.genesis, c.admission, c.access):
         part()
     print(f"{c.vectors} vectors, {c.wrong} differ")
     return 1 if c.wrong else 0
 
 
 if __name__ == "__main__":
+    sys.modules["check"] = sys.modules["__main__"]
     sys.exit(main())

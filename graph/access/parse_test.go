@@ -71,6 +71,9 @@ func TestProof(t *testing.T) {
 		"another role":    func(o *Op, _ *graph.ID, _ *graph.NodeID) { o.Role = Reader },
 		"another kind":    func(o *Op, _ *graph.ID, _ *graph.NodeID) { o.Kind = Agent },
 		"no proof":        func(o *Op, _ *graph.ID, _ *graph.NodeID) { o.Proof = nil },
+		"small order": func(o *Op, _ *graph.ID, _ *graph.NodeID) {
+			o.Node, o.Proof = graph.NodeID{1}, append([]byte{1}, make([]byte, 63)...) // would fit any message
+		},
 	} {
 		o, n, h := op, net, host
 		change(&o, &n, &h)
