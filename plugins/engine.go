@@ -15,6 +15,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 
 	"plexus/graph"
 	"plexus/plugins/internal/meter"
@@ -103,7 +104,11 @@ func (e *engine) load(ctx context.Context, wasm []byte, trusted bool) (*file, er
 	if err := checkShape(r, m); err != nil {
 		return nil, err
 	}
-	code, err := e.rt.CompileModule(ctx, r.Module)
+	// More than one worker, since only then the compiler looks at ctx between functions.
+	code, err := e.rt.CompileModule(experimental.WithCompilationWorkers(ctx, 2), r.Module)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("compile plugin file: %w: %w", firstLine(err), graph.ErrInvalid)
 	}

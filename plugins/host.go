@@ -152,7 +152,7 @@ func (c Config) load(ctx context.Context) (*loaded, error) {
 	if c.loaded != nil {
 		return c.loaded, nil
 	}
-	e, err := newEngine(ctx, c.CacheDir, c.runtime)
+	e, err := newEngine(context.WithoutCancel(ctx), c.CacheDir, c.runtime)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (c Config) load(ctx context.Context) (*loaded, error) {
 	for _, wasm := range c.files {
 		f, err := e.load(ctx, wasm, true)
 		if err != nil {
-			return nil, errors.Join(err, e.close(ctx))
+			return nil, errors.Join(err, e.close(context.WithoutCancel(ctx)))
 		}
 		l.files = append(l.files, f)
 	}
@@ -169,7 +169,7 @@ func (c Config) load(ctx context.Context) (*loaded, error) {
 
 // load compiles the files, opens the slots and drops what no slot owns.
 func (h *Host) load(ctx context.Context) error {
-	l, err := h.config.load(context.WithoutCancel(ctx))
+	l, err := h.config.load(ctx)
 	if err != nil {
 		return err
 	}

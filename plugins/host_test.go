@@ -371,3 +371,20 @@ func TestWithdrawnAndShownAgain(t *testing.T) {
 }
 
 var keyMin, keyMax = graph.Key{}, graph.Key{Time: graph.MaxTime + 1}
+
+func TestStopWhileCompiling(t *testing.T) {
+	r := bareReplica(t)
+	defer r.close()
+	h, err := Open(Config{Log: r.log, CacheDir: t.TempDir()})
+	r.must(err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- h.Run(ctx) }()
+	cancel()
+	r.must(<-done)
+	r.must(h.Close())
+	r.must(h.Close())
+	if _, err := h.View(r.ctx(), r.space.ID(), "checkpoint", "all", nil, graph.NodeID{}); !errors.Is(err, graph.ErrClosed) {
+		t.Errorf("a view after the end: %v", err)
+	}
+}
