@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -189,6 +190,21 @@ func TestUnchangedJoinWritesNothing(t *testing.T) {
 	}
 	if _, err := ann.Space(t.Context(), client.SpaceCreate{Name: "other", Description: "d", Tags: many[1:]}); err != nil {
 		t.Errorf("as many tags as may be: %v", err)
+	}
+	for _, in := range []client.SpaceCreate{
+		{Name: "third", Description: "d", Tags: []string{strings.Repeat("t", MaxTag+1)}},
+		{Name: "third", Description: strings.Repeat("d", MaxDescription+1)},
+	} {
+		if _, err := ann.Space(t.Context(), in); !errors.Is(err, graph.ErrInvalid) {
+			t.Errorf("over a bound: %v", err)
+		}
+	}
+	longest := client.SpaceCreate{Name: "third", Description: strings.Repeat("d", MaxDescription), Tags: []string{strings.Repeat("t", MaxTag)}}
+	if info, err := ann.Space(t.Context(), longest); err != nil || len(info.Tags) != 1 {
+		t.Errorf("at the bounds: %v", err)
+	}
+	if spaces, err := n.Spaces(t.Context()); err != nil || len(spaces) != 3 || spaces[0].Name != "other" {
+		t.Errorf("spaces: %d, %v", len(spaces), err)
 	}
 }
 

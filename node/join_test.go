@@ -5,6 +5,7 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -192,6 +193,45 @@ func TestRevokedHostFallsSilent(t *testing.T) {
 	})
 }
 
+// TestPartitionHeals lets both sides write on while they are apart.
+func TestPartitionHeals(t *testing.T) {
+	a, b := pair(t, "")
+	ann, _ := register(t, a, "ann")
+	bob, _ := register(t, b, "bob")
+	space := join(t, ann, "plan")
+	join(t, bob, "plan")
+	waitFor(t, bob, space, say(t, ann, space, "together").ID)
+	if err := b.SetOffline(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := b.Status(t.Context()); err != nil || !s.Offline {
+		t.Errorf("status: %+v, %v", s, err)
+	}
+	for i := range 50 {
+		say(t, ann, space, fmt.Sprint("ann ", i))
+		say(t, bob, space, fmt.Sprint("bob ", i))
+	}
+	if err := b.SetOffline(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "both have all, in one order", func() bool {
+		var orders [2][]string
+		for i, s := range []api.Service{ann, bob} {
+			p, err := s.Read(t.Context(), client.ReadQuery{SpaceID: space, All: true, Order: "canonical"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			orders[i] = idsOf(p)
+		}
+		return len(orders[0]) == 101 && slices.Equal(orders[0], orders[1])
+	})
+	eventually(t, "both have equal digests", func() bool {
+		x, errX := a.Status(t.Context())
+		y, errY := b.Status(t.Context())
+		return errX == nil && errY == nil && x.Spaces[0].Digest == y.Spaces[0].Digest && x.Spaces[0].Entries == y.Spaces[0].Entries
+	})
+}
+
 func TestFailedJoinEndsRun(t *testing.T) {
 	n := open(t, t.TempDir(), withPeers, func(c *Config) { c.Join = "plexus1nonsense" })
 	if err := n.Run(t.Context()); !errors.Is(err, graph.ErrInvalid) {
@@ -217,7 +257,7 @@ func TestJoinAtStart(t *testing.T) {
 // eventually asks again and again, for what comes by the network.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.NewTimer(30 * time.Second)
+	deadline := time.NewTimer(2 * time.Minute)
 	defer deadline.Stop()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

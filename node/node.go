@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,11 +25,11 @@ import (
 
 // Config is Open's settings. Dir is needed; the rest works as zero.
 type Config struct {
-	Dir     string // the data dir: one per host, one process at a time
-	Name    string // the label of a Network made on first start
-	Listen  string // the HTTP address; "" is DefaultListen, "none" serves none
-	Hosts   []string
-	NoAuth  bool // development: X-Node-ID is believed. On loopback only
+	Dir     string   // the data dir: one per host, one process at a time
+	Name    string   // the label of a Network made on first start
+	Listen  string   // the HTTP address; "" is DefaultListen, "none" serves none
+	Hosts   []string // names under which browsers may call, beside loopback and the one in Listen
+	NoAuth  bool     // development: X-Node-ID is believed. On loopback only
 	Version string
 
 	P2P   p2p.Config // Key, Log, Network, Now and Logger are filled in
@@ -64,6 +65,15 @@ func (c *Config) fill() error {
 		return invalid("without authentication the node listens on loopback only, not on %s", c.Listen)
 	}
 	return nil
+}
+
+// hosts are the names under which browsers may call: those given, and the one that is listened on.
+func (c *Config) hosts() []string {
+	host, _, err := net.SplitHostPort(c.Listen)
+	if ip := net.ParseIP(host); err != nil || host == "" || ip != nil && ip.IsUnspecified() {
+		return c.Hosts
+	}
+	return append(slices.Clone(c.Hosts), host)
 }
 
 func loopback(addr string) bool {
@@ -151,7 +161,7 @@ func (n *Node) openEdges() (err error) {
 	n.handler = api.New(api.Config{
 		Accounts: n, Directory: n, Inbox: n, Views: n, Admin: n,
 		MCP:  api.NewMCP(n, api.MCPOptions{Version: n.cfg.Version, NoAuth: n.cfg.NoAuth}),
-		Page: n.cfg.Page, NoAuth: n.cfg.NoAuth, Hosts: n.cfg.Hosts, Version: n.cfg.Version, Logger: n.cfg.Logger,
+		Page: n.cfg.Page, NoAuth: n.cfg.NoAuth, Hosts: n.cfg.hosts(), Version: n.cfg.Version, Logger: n.cfg.Logger,
 	})
 	if n.cfg.Listen == "none" {
 		return nil

@@ -121,7 +121,7 @@ func run(t testing.TB, n *Node) (stop func() error) {
 		select {
 		case err := <-done:
 			return err
-		case <-time.After(20 * time.Second):
+		case <-time.After(3 * time.Minute): // under the race detector the first compilation of the plugins takes long
 			t.Fatal("Run doesn't end")
 			return nil
 		}

@@ -3,6 +3,7 @@ package node
 // This file tests the beginning and end of a node: first start, restart, what is refused.
 
 import (
+	"slices"
 	"testing"
 
 	"plexus/sdk/client"
@@ -37,5 +38,17 @@ func TestRestartKeepsEverything(t *testing.T) {
 	nodes, err := n.Nodes(t.Context())
 	if err != nil || len(nodes) != 1 || nodes[0].Name != "ann" {
 		t.Errorf("nodes: %+v, %v", nodes, err)
+	}
+}
+
+func TestHosts(t *testing.T) {
+	for listen, want := range map[string][]string{
+		"none": {"a"}, ":80": {"a"}, "0.0.0.0:80": {"a"}, "[::]:80": {"a"},
+		"192.0.2.1:80": {"a", "192.0.2.1"}, "plexus.example:80": {"a", "plexus.example"},
+	} {
+		c := Config{Listen: listen, Hosts: []string{"a"}}
+		if got := c.hosts(); !slices.Equal(got, want) {
+			t.Errorf("listening on %s: %v, want %v", listen, got, want)
+		}
 	}
 }
