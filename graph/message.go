@@ -36,7 +36,7 @@ type Message struct {
 }
 
 // EncodePayload makes a Draft's payload JSON and checks it with CheckPayload (and, for a message, that content is
-// an object). The sender's bytes stay as they came: numbers keep their digits. A message's keys are written in the
+// an object). The sender's bytes stay as they came, but for white space around a part: numbers keep their digits. A message's keys are written in the
 // order content_type, content, meta, content_schema; an empty content_type and a meta or schema that is nil or null
 // are left out. Errors are *InvalidError with the Field at fault.
 func (d Draft) EncodePayload() ([]byte, error) {
@@ -46,6 +46,7 @@ func (d Draft) EncodePayload() ([]byte, error) {
 	if d.Payload != nil {
 		return nil, payloadError("payload", "is given beside content: a message has content alone")
 	}
+	d.Content, d.Meta, d.Schema = trim(d.Content), trim(d.Meta), trim(d.Schema)
 	if err := d.checkParts(); err != nil {
 		return nil, err
 	}
@@ -110,6 +111,9 @@ func (d Draft) checkParts() error {
 	}
 	return nil
 }
+
+// Trim takes off the white space around a part; what is inside stays.
+func trim(text json.RawMessage) json.RawMessage { return bytes.Trim(text, " \t\r\n") }
 
 // Absent says whether a part of a payload counts as not given: nothing, or null.
 func absent(text json.RawMessage) bool {

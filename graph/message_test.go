@@ -26,6 +26,7 @@ func TestEncodePayload(t *testing.T) {
 		"empty left out":   {Draft{Content: json.RawMessage(`{}`), Meta: json.RawMessage{}}, `{"content":{}}`},
 		"boolean schema":   {Draft{Content: json.RawMessage(`{}`), Schema: json.RawMessage(`false`)}, `{"content":{},"content_schema":false}`},
 		"digits and space": {Draft{Content: json.RawMessage(`{"n": 12345678901234567890,  "m":1.10,"e":1E400}`)}, `{"content":{"n": 12345678901234567890,  "m":1.10,"e":1E400}}`},
+		"space around":     {Draft{Content: json.RawMessage("\n { \"a\": 1 }\t"), Meta: json.RawMessage(" null ")}, `{"content":{ "a": 1 }}`},
 		"type escaped":     {Draft{ContentType: "a\"\\\n<é>", Content: json.RawMessage(`{}`)}, `{"content_type":"a\"\\\u000a<é>","content":{}}`},
 		"another kind":     {Draft{Kind: KindProfile, Payload: json.RawMessage(` {"name":"n"} `)}, ` {"name":"n"} `},
 	} {
