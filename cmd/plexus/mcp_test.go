@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -149,6 +150,47 @@ func TestMCPWithoutADaemonSaysHowToStartOne(t *testing.T) {
 	out, isError := toolResult(t, d.agent("lonely"), "ioa_space", map[string]any{"name": "x", "description": "y"})
 	raw, _ := json.Marshal(out)
 	if !isError || !strings.Contains(string(raw), `"unreachable"`) || !strings.Contains(string(raw), "plexus up") {
+		t.Errorf("got %s", raw)
+	}
+}
+
+// bearer adds a token to every request.
+type bearer struct {
+	token string
+	*http.Transport
+}
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+b.token)
+	return b.Transport.RoundTrip(r)
+}
+
+func TestMCPOverHTTP(t *testing.T) {
+	d := startChild(t)
+	out, err := exec.Command(plexus(t), "token", "--dir", d.dir, "--as", "web").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	way := bearer{strings.TrimSpace(string(out)), &http.Transport{}}
+	defer way.CloseIdleConnections()
+	s, err := mcp.NewClient(&mcp.Implementation{Name: "http client", Version: "1"}, nil).Connect(t.Context(),
+		&mcp.StreamableClientTransport{Endpoint: "http://" + d.addr + "/mcp", HTTPClient: &http.Client{Transport: way}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	space := tool(t, s, "ioa_space", map[string]any{"name": "plan", "description": "over HTTP"})
+	sent := tool(t, s, "ioa_send", map[string]any{"space_id": space["id"], "content": map[string]any{"text": "by HTTP"}})
+	if sent["sender"] != space["you"] {
+		t.Errorf("sent by %v, not by %v", sent["sender"], space["you"])
+	}
+	got := tool(t, d.agent("reader"), "ioa_read", map[string]any{"space_id": space["id"]})
+	if text, _ := json.Marshal(got["messages"]); !strings.Contains(string(text), "by HTTP") {
+		t.Errorf("got %s", text)
+	}
+	out2, isError := toolResult(t, s, "ioa_send", map[string]any{"space_id": "plan", "content": map[string]any{}})
+	if raw, _ := json.Marshal(out2); !isError || !strings.Contains(string(raw), "call ioa_space") {
 		t.Errorf("got %s", raw)
 	}
 }

@@ -259,6 +259,7 @@ func TestMCPErrorsSayWhatToDo(t *testing.T) {
 		{"ioa_space", `{"name":"x","tags":"y"}`, "invalid_input", "tags must be an array", `{"tags"`},
 		{"ioa_read", `{"space_id":"s1","listen":true}`, "invalid_input", "listen", "wait_ms"},
 		{"ioa_read", `{"space_id":"s1","limit":0}`, "invalid_input", "limit must be", "1 to 1000"},
+		{"ioa_read", `{"space_id":"s1","limit":1001}`, "invalid_input", "limit must be", "1 to 1000"},
 		{"ioa_read", `{"space_id":"s1","limit":"5"}`, "invalid_input", "limit must be", "without quotes"},
 		{"ioa_read", `{"space_id":"s1","wait_ms":55001}`, "invalid_input", "wait_ms must be", "0 to 55000"},
 		{"ioa_read", `{"space_id":"s1","all":"yes"}`, "invalid_input", "all must be true or false", "true"},
@@ -348,6 +349,30 @@ func TestMCPWhoAsks(t *testing.T) {
 	if a.ID() != "" {
 		if got := post(url, "Bearer t-b", "2025-11-25", a.ID()); got != http.StatusForbidden {
 			t.Errorf("another Node's session: %d", got)
+		}
+	}
+}
+
+func TestMCPBoundsABody(t *testing.T) {
+	url := serveMCP(t, newRoom(), MCPOptions{})
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	for _, tt := range []struct {
+		size int64
+		want int
+	}{{mcpMaxBody, http.StatusBadRequest}, {mcpMaxBody + 1, http.StatusRequestEntityTooLarge}} {
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(strings.Repeat(" ", int(tt.size))))
+		for k, v := range map[string]string{
+			"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Authorization": "Bearer t-a", "Mcp-Protocol-Version": newWire,
+		} {
+			req.Header.Set(k, v)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != tt.want {
+			t.Errorf("%d bytes: %s, want %d", tt.size, resp.Status, tt.want)
 		}
 	}
 }
