@@ -1,0 +1,74 @@
+package plugins
+
+// This file holds the proof that the embedded file is what the sources in the tree make.
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"plexus/plugins/internal/build"
+	"plexus/plugins/internal/meter"
+	"plexus/sdk/abi"
+)
+
+// builtWith is the toolchain that made bundle/patterns.wasm: another one makes other bytes of the same sources.
+const builtWith = "go1.26.8"
+
+func TestBundleIsWhatTheSourcesMake(t *testing.T) {
+	if runtime.Version() != builtWith && os.Getenv("PLEXUS_CI") == "" {
+		t.Skipf("bundle/patterns.wasm was built with %s, this is %s", builtWith, runtime.Version())
+	}
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("no go command at hand")
+	}
+	got, err := build.Bundle("bundle", bundlePatterns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, bundle) {
+		t.Error("bundle/patterns.wasm is out of date: run `go generate ./plugins` and commit it")
+	}
+}
+
+// bundlePatterns are the folders of bundle.go's go:generate line.
+var bundlePatterns = []string{"./checkpoint"}
+
+func TestGenerateLineNamesThePatterns(t *testing.T) {
+	b, err := os.ReadFile("bundle.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line := "./bundle " + strings.Join(bundlePatterns, " ") + "\n"; !strings.Contains(string(b), line) {
+		t.Errorf("bundle.go doesn't build %q", line)
+	}
+}
+
+func TestBundleSaysWhatItIs(t *testing.T) {
+	if len(bundle) > 4<<20 {
+		t.Errorf("the bundle is %d bytes", len(bundle))
+	}
+	m, err := ReadManifest(bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := map[string][]byte{}
+	if err := meter.Custom(bundle, func(name string, data []byte) error { sections[name] = data; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range m.Plugins {
+		for file, section := range map[string]string{"SKILL.md": abi.SectionSkill, "schema.json": abi.SectionSchema} {
+			want, err := os.ReadFile(filepath.Join(p.Name, file))
+			if err != nil || !bytes.Equal(want, sections[section+p.Name]) {
+				t.Errorf("%s of %s isn't in the bundle (%v)", file, p.Name, err)
+			}
+		}
+		if len(p.Views) == 0 || p.About == "" || p.Version == "" {
+			t.Errorf("%s says too little about itself", p.Name)
+		}
+	}
+}
