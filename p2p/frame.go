@@ -1,7 +1,7 @@
 package p2p
 
 // This file holds the frames of the join and sync protocols: a 4-byte big-endian length, a byte that says what it
-// is, and a CBOR map with small integers as keys (protocol.md §8). Unknown keys are skipped, so that newer peers can say more.
+// is, and a CBOR map with small integers as keys (protocol.md §5.2). Unknown keys are skipped, so that newer peers can say more.
 
 import (
 	"bufio"
@@ -129,6 +129,16 @@ func (b *breach) Is(target error) bool { return target == graph.ErrInvalid }
 
 func breachf(format string, args ...any) error { return &breach{fmt.Sprintf(format, args...)} }
 
+// cut is a stream that broke off.
+type cut struct {
+	op  string
+	err error
+}
+
+func (c *cut) Error() string { return c.op + ": " + c.err.Error() }
+
+func (c *cut) Unwrap() error { return c.err }
+
 // refused is the other side's refuse frame.
 type refused struct{ code string }
 
@@ -154,10 +164,10 @@ func (w *wire) put(t frameType, v any) error {
 		return fmt.Errorf("encode frame %d: %w", t, err)
 	}
 	if err := w.s.SetWriteDeadline(time.Now().Add(frameTimeout)); err != nil {
-		return fmt.Errorf("write frame: %w", err)
+		return &cut{"write frame", err}
 	}
 	if err := writeFrame(w.w, t, body); err != nil {
-		return fmt.Errorf("write frame: %w", err)
+		return &cut{"write frame", err}
 	}
 	w.out += uint64(len(body)) + 5
 	return nil
@@ -165,10 +175,10 @@ func (w *wire) put(t frameType, v any) error {
 
 func (w *wire) flush() error {
 	if err := w.s.SetWriteDeadline(time.Now().Add(frameTimeout)); err != nil {
-		return fmt.Errorf("write frame: %w", err)
+		return &cut{"write frame", err}
 	}
 	if err := w.w.Flush(); err != nil {
-		return fmt.Errorf("write frame: %w", err)
+		return &cut{"write frame", err}
 	}
 	return nil
 }
@@ -184,7 +194,7 @@ func (w *wire) send(t frameType, v any) error {
 // next reads a frame whatever it is. io.EOF at a frame's border means that the other side is done.
 func (w *wire) next(wait time.Duration) (frameType, []byte, error) {
 	if err := w.s.SetReadDeadline(time.Now().Add(wait)); err != nil {
-		return 0, nil, fmt.Errorf("read frame: %w", err)
+		return 0, nil, &cut{"read frame", err}
 	}
 	t, body, err := readFrame(w.r)
 	w.in += uint64(len(body)) + 5
@@ -239,10 +249,10 @@ func writeFrame(w io.Writer, t frameType, body []byte) error {
 func readFrame(r *bufio.Reader) (frameType, []byte, error) {
 	var head [5]byte
 	if _, err := io.ReadFull(r, head[:1]); err != nil {
-		return 0, nil, err
+		return 0, nil, &cut{"read frame", err} // io.EOF at a frame's border is a good end
 	}
 	if _, err := io.ReadFull(r, head[1:]); err != nil {
-		return 0, nil, fmt.Errorf("read frame: %w", err)
+		return 0, nil, &cut{"read frame", err}
 	}
 	n := int(binary.BigEndian.Uint32(head[:4]))
 	if n > maxFrame {
@@ -252,7 +262,7 @@ func readFrame(r *bufio.Reader) (frameType, []byte, error) {
 	for have := 0; ; {
 		got, err := io.ReadFull(r, body[have:])
 		if have += got; err != nil {
-			return 0, nil, fmt.Errorf("read frame: %w", err)
+			return 0, nil, &cut{"read frame", err}
 		}
 		if have == n {
 			return frameType(head[4]), body, nil

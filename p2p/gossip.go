@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	pubsub "github.com/libp2p/go-libp2p-pubsub"
 	pb "github.com/libp2p/go-libp2p-pubsub/pb"
@@ -36,6 +37,7 @@ type gossip struct {
 type topic struct {
 	space *graph.Space
 	topic *pubsub.Topic
+	since time.Time     // joined; until a heartbeat has grafted peers, what is published may reach nobody
 	in    chan delivery // unbuffered: validators wait in line, as many as their concurrency allows
 	relay pubsub.RelayCancelFunc
 	left  context.Context // ends when the topic is left
@@ -62,6 +64,7 @@ func newGossip(ctx context.Context, h *Host) (*gossip, error) {
 		pubsub.WithPeerOutboundQueueSize(outboundQueue),
 		pubsub.WithValidateQueueSize(outboundQueue),
 		pubsub.WithPeerExchange(false),
+		pubsub.WithRawTracer(meshed{h}),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("gossip: %w", err)
@@ -142,7 +145,7 @@ func (g *gossip) join(sp *graph.Space) (made bool, err error) {
 	if g.topics[id] != nil {
 		return false, nil
 	}
-	t := &topic{space: sp, in: make(chan delivery)}
+	t := &topic{space: sp, since: time.Now(), in: make(chan delivery)}
 	name := topicPrefix + id.String()
 	check := func(_ context.Context, from peer.ID, m *pubsub.Message) pubsub.ValidationResult {
 		return g.validate(t, from, m)
@@ -190,7 +193,7 @@ func (g *gossip) validate(t *topic, from peer.ID, m *pubsub.Message) pubsub.Vali
 	}
 	e, err := graph.Decode(m.Data)
 	if err == nil && e.Body().Space != t.space.ID() {
-		err = fmt.Errorf("%w: entry %s is of another space", graph.ErrInvalid, e.ID())
+		err = fmt.Errorf("entry %s is of another space: %w", e.ID(), graph.ErrInvalid)
 	}
 	if err != nil {
 		v := verdict(err)
@@ -329,7 +332,17 @@ func (h *Host) publish(ctx context.Context) {
 			if err := t.topic.Publish(ctx, st.Entry.Block()); err != nil && ctx.Err() == nil {
 				h.log.Debug("publish", "entry", st.Entry.ID(), "err", err)
 			}
+			if time.Since(t.since) < graftTime {
+				h.askEach(b.Space)
+			}
 		}
+	}
+}
+
+// askEach has a Space compared with every peer.
+func (h *Host) askEach(space graph.ID) {
+	for _, l := range h.allLinks() {
+		l.askSpace(space)
 	}
 }
 

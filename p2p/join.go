@@ -1,7 +1,7 @@
 package p2p
 
 // This file holds how a host comes in: the invite that an admin appends, the protocol by which a ticket's holder proves it,
-// and the grant. protocol.md §7.
+// and the grant. protocol.md §5.6.
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -62,18 +63,18 @@ func (h *Host) Invite(ctx context.Context, role string, uses int, expires time.T
 		return "", "", fmt.Errorf("invite: %w", err)
 	}
 	if uses < 1 || uses > maxInviteUses {
-		return "", "", fmt.Errorf("invite: %w: %d uses; give 1 to %d", graph.ErrInvalid, uses, maxInviteUses)
+		return "", "", fmt.Errorf("invite: %d uses; give 1 to %d: %w", uses, maxInviteUses, graph.ErrInvalid)
 	}
 	var until graph.Time
 	if !expires.IsZero() {
 		if !expires.After(h.cfg.Now()) {
-			return "", "", fmt.Errorf("invite: %w: it would have expired already", graph.ErrInvalid)
+			return "", "", fmt.Errorf("invite: it would have expired already; give a later time: %w", graph.ErrInvalid)
 		}
 		until = graph.TimeOf(expires)
 	}
 	g := h.network()
 	if g == nil {
-		return "", "", fmt.Errorf("invite: %w: this host is in no network", graph.ErrForbidden)
+		return "", "", fmt.Errorf("invite: this host is in no network: %w", graph.ErrForbidden)
 	}
 	t := Ticket{Network: g.ID, Inviter: h.id, Addrs: ticketAddrs(h.host.Addrs())}
 	if _, err := rand.Read(t.Secret[:]); err != nil {
@@ -89,7 +90,7 @@ func (h *Host) Invite(ctx context.Context, role string, uses int, expires time.T
 func (h *Host) say(ctx context.Context, g graph.Genesis, d graph.Draft) error {
 	r := h.roster()
 	if r == nil {
-		return fmt.Errorf("%w: this host has no rights here", graph.ErrForbidden)
+		return fmt.Errorf("this host has no rights here: %w", graph.ErrForbidden)
 	}
 	if err := r.Allows(h.id, d); err != nil {
 		return err
@@ -309,7 +310,7 @@ func (h *Host) Join(ctx context.Context, ticket string) (JoinResult, error) {
 		return JoinResult{}, fmt.Errorf("join: %w", err)
 	}
 	if t.Inviter == h.id {
-		return JoinResult{}, fmt.Errorf("join: %w: the ticket is this host's own; use it on another machine", graph.ErrInvalid)
+		return JoinResult{}, fmt.Errorf("join: the ticket is this host's own; use it on another machine: %w", graph.ErrInvalid)
 	}
 	res, err := h.joinWith(ctx, t)
 	if err != nil {
@@ -332,14 +333,7 @@ func (h *Host) joinWith(ctx context.Context, t Ticket) (JoinResult, error) {
 	res, err := h.askIn(ctx, w, t)
 	if err != nil {
 		reset(w.s)
-		var no *refused
-		switch {
-		case errors.As(err, &no):
-			err = joinError(no.code)
-		case ctx.Err() != nil:
-			err = fmt.Errorf("%w: %w", ErrUnreachable, ctx.Err())
-		}
-		return res, err
+		return res, joinFault(ctx, err)
 	}
 	k := known{Addrs: addrTexts(append(t.Addrs, h.host.Peerstore().Addrs(p)...)), Seen: h.cfg.Now().UnixMicro()}
 	if err := h.book.put(t.Network, t.Inviter, k); err != nil {
@@ -351,24 +345,42 @@ func (h *Host) joinWith(ctx context.Context, t Ticket) (JoinResult, error) {
 	return res, nil
 }
 
+// joinFault says what a joiner should make of an error in the conversation.
+func joinFault(ctx context.Context, err error) error {
+	var no *refused
+	var c *cut
+	switch {
+	case errors.As(err, &no):
+		return joinError(no.code)
+	case ctx.Err() != nil:
+		return unreachable("%v", ctx.Err())
+	case errors.As(err, &c) && strings.Contains(err.Error(), "gated"):
+		return unreachable("it takes no connection from this host: offline, or this host's key was revoked there")
+	case errors.As(err, &c):
+		return unreachable("it broke off: %v", err)
+	default:
+		return err
+	}
+}
+
 // call connects to an inviter and opens the join stream.
 func (h *Host) call(ctx context.Context, ai peer.AddrInfo) (*wire, error) {
 	select {
 	case <-h.ready: // Run has got that far
 	case <-ctx.Done():
-		return nil, fmt.Errorf("%w: this host doesn't run: %w", graph.ErrUnavailable, ctx.Err())
+		return nil, fmt.Errorf("this host's network part doesn't run: %w: %w", ctx.Err(), graph.ErrUnavailable)
 	}
 	if h.Offline() {
-		return nil, fmt.Errorf("%w: this host is offline; plexus online, then try again", graph.ErrUnavailable)
+		return nil, fmt.Errorf("this host is offline; plexus online, then try again: %w", graph.ErrUnavailable)
 	}
 	octx, cancel := context.WithTimeout(network.WithAllowLimitedConn(ctx, "join"), openTimeout)
 	defer cancel()
 	if err := h.host.Connect(octx, ai); err != nil {
-		return nil, fmt.Errorf("%w (%d addresses tried: %s)", ErrUnreachable, len(ai.Addrs), lastLine(err))
+		return nil, unreachable("%d addresses tried: %s", len(ai.Addrs), lastLine(err))
 	}
 	s, err := h.host.NewStream(octx, ai.ID, protoJoin)
 	if err != nil {
-		return nil, fmt.Errorf("%w (it doesn't answer: %s)", ErrUnreachable, lastLine(err))
+		return nil, unreachable("it doesn't answer: %s", lastLine(err))
 	}
 	return newWire(s), nil
 }

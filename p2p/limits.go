@@ -39,6 +39,7 @@ const (
 	maxPending    = 4096                        // gossip messages of a Space being checked or waiting to be added, before more are dropped
 	gossipBatch   = 256                         // of these added in one transaction
 	gossipFresh   = 2 * time.Minute             // older entries are left to sync
+	graftTime     = 3 * time.Second             // two heartbeats and a round trip: by then a topic's mesh stands
 	outboundQueue = 1024                        // gossip RPCs waiting per peer; libp2p's 32 drops bursts
 )
 

@@ -1,12 +1,11 @@
 package p2p
 
-// This file holds the ticket: its text, and the key hidden in it. protocol.md §7.1.
+// This file holds the ticket: its text, and the key hidden in it. protocol.md §5.7.
 
 import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base32"
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -62,52 +61,52 @@ func (t Ticket) String() string {
 // and say what is wrong.
 func ParseTicket(s string) (Ticket, error) {
 	if len(s) > 2*maxTicket {
-		return Ticket{}, fmt.Errorf("%w: it is %d characters long; a ticket has at most %d", ErrTicket, len(s), maxTicket)
+		return Ticket{}, badTicket("it is %d characters long; a ticket has at most %d", len(s), maxTicket)
 	}
 	s = strings.ToLower(strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) }), ""))
 	body, ok := strings.CutPrefix(s, ticketPrefix)
 	switch {
 	case s == "":
-		return Ticket{}, fmt.Errorf("%w: it is empty; plexus invite, on a machine of the network, prints one", ErrTicket)
+		return Ticket{}, badTicket("it is empty; plexus invite, on a machine of the network, prints one")
 	case !ok:
-		return Ticket{}, fmt.Errorf("%w: it doesn't begin with %q; plexus invite, on a machine of the network, prints one", ErrTicket, ticketPrefix)
+		return Ticket{}, badTicket("it doesn't begin with %q; plexus invite, on a machine of the network, prints one", ticketPrefix)
 	case len(s) > maxTicket:
-		return Ticket{}, fmt.Errorf("%w: it is %d characters long; a ticket has at most %d", ErrTicket, len(s), maxTicket)
+		return Ticket{}, badTicket("it is %d characters long; a ticket has at most %d", len(s), maxTicket)
 	}
 	if i := strings.IndexFunc(body, func(r rune) bool { return !strings.ContainsRune(ticketAlphabet, r) }); i >= 0 {
-		return Ticket{}, fmt.Errorf("%w: character %d, %q, is none a ticket has; copy it again, whole", ErrTicket, i+len(ticketPrefix)+1, []rune(body[i:])[0])
+		return Ticket{}, badTicket("character %d, %q, is none a ticket has; copy it again, whole", i+len(ticketPrefix)+1, []rune(body[i:])[0])
 	}
 	enc := base32.NewEncoding(ticketAlphabet).WithPadding(base32.NoPadding)
 	b, err := enc.DecodeString(body)
 	if err != nil || len(b) < 1+3*32+ticketSum || enc.EncodeToString(b) != body {
-		return Ticket{}, fmt.Errorf("%w: it is cut off or damaged; copy it again, whole", ErrTicket)
+		return Ticket{}, badTicket("it is cut off or damaged; copy it again, whole")
 	}
 	b, sum := b[:len(b)-ticketSum], b[len(b)-ticketSum:]
 	if want := sha256.Sum256(append([]byte(ticketPrefix), b...)); string(want[:ticketSum]) != string(sum) {
-		return Ticket{}, fmt.Errorf("%w: its checksum is wrong, so a character is mistyped or missing; copy it again, whole", ErrTicket)
+		return Ticket{}, badTicket("its checksum is wrong, so a character is mistyped or missing; copy it again, whole")
 	}
 	return decodeTicket(b)
 }
 
 func decodeTicket(b []byte) (Ticket, error) {
 	if b[0] != ticketVersion {
-		return Ticket{}, fmt.Errorf("%w: it is of version %d, which this plexus doesn't know; update plexus", ErrTicket, b[0])
+		return Ticket{}, badTicket("it is of version %d, which this plexus doesn't know; update plexus", b[0])
 	}
 	t := Ticket{Network: graph.ID(b[1:]), Inviter: graph.NodeID(b[33:]), Secret: [32]byte(b[65:])}
 	for b = b[97:]; len(b) > 0; {
 		n := int(b[0])
 		if n == 0 || n > maxAddr || 1+n > len(b) || len(t.Addrs) == maxAddrs {
-			return Ticket{}, fmt.Errorf("%w: its addresses are out of bounds; ask for a new one", ErrTicket)
+			return Ticket{}, badTicket("its addresses are out of bounds; ask for a new one")
 		}
 		a, err := ma.NewMultiaddrBytes(b[1 : 1+n])
 		if err != nil {
-			return Ticket{}, fmt.Errorf("%w: address %d can't be read (%v); update plexus", ErrTicket, len(t.Addrs)+1, err)
+			return Ticket{}, badTicket("address %d can't be read (%v); update plexus", len(t.Addrs)+1, err)
 		}
 		t.Addrs = append(t.Addrs, a)
 		b = b[1+n:]
 	}
 	if _, err := peerID(t.Inviter); err != nil {
-		return Ticket{}, fmt.Errorf("%w: its inviter has no valid key", ErrTicket)
+		return Ticket{}, badTicket("its inviter has no valid key")
 	}
 	return t, nil
 }

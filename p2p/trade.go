@@ -1,7 +1,7 @@
 package p2p
 
 // This file holds the exchange of one Space's entries, the same on both sides: frontiers, then what the other lacks by
-// them, both ways at once, then digests. protocol.md §8.3.
+// them, both ways at once, then digests. protocol.md §5.4.
 
 import (
 	"context"

@@ -127,7 +127,7 @@ func listenOn(h host.Host, addrs []string) error {
 	for _, s := range addrs {
 		a, err := ma.NewMultiaddr(s)
 		if err != nil {
-			return fmt.Errorf("listen on %q: %w: no multiaddr, such as /ip4/0.0.0.0/udp/4765/quic-v1", s, graph.ErrInvalid)
+			return fmt.Errorf("listen on %q: no multiaddr, such as /ip4/0.0.0.0/udp/4765/quic-v1: %w", s, graph.ErrInvalid)
 		}
 		sw := h.Network().(*swarm.Swarm)
 		err = sw.AddListenAddr(a)
@@ -136,9 +136,9 @@ func listenOn(h host.Host, addrs []string) error {
 		}
 		sw.ListenClose(sw.ListenAddresses()...)
 		if errors.Is(err, syscall.EADDRINUSE) || strings.Contains(err.Error(), "address already in use") {
-			return fmt.Errorf("listen on %s: %w: the port is taken; stop what uses it or choose another", s, graph.ErrConflict)
+			return fmt.Errorf("listen on %s: the port is taken; stop what uses it or choose another: %w", s, graph.ErrConflict)
 		}
-		return fmt.Errorf("listen on %s: %w: %w", s, graph.ErrInvalid, err)
+		return fmt.Errorf("listen on %s: %w: %w", s, err, graph.ErrInvalid)
 	}
 	return nil
 }

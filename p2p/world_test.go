@@ -251,3 +251,22 @@ func TestForksConverge(t *testing.T) {
 		}
 	})
 }
+
+// TestFirstWordsInANewSpace: both make the Space at once, and what is said before gossip's mesh stands doesn't wait
+// for the timer.
+func TestFirstWordsInANewSpace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := sim.New(t, sim.Options{})
+		m := network(t, w, 3)
+		time.Sleep(time.Minute)
+		for i := range 5 {
+			name := fmt.Sprint("plan", i)
+			for _, x := range m {
+				x.Space(name)
+			}
+			time.Sleep(time.Duration(i) * 300 * time.Millisecond)
+			m[0].Say(name, "from m0")
+			w.Equal(200*time.Millisecond, name, m...)
+		}
+	})
+}
