@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the golden vectors by a second reading of docs/protocol.md, §2 to §4 (access.py: §6), that shares no code with the first.
+"""Checks the golden vectors by a second reading of docs/protocol.md, §2 to §4 (access.py: §6, wire.py: §5), that shares no code with the first.
 
 Python's standard library alone; plain and slow on purpose. Usage: python3 docs/vectors/check.py
 """
@@ -662,10 +662,25 @@ class Check:
                     want = well_formed(json.dumps(want).encode())
                 self.same(v["name"] + ": " + key, value, want)
 
+    def wire(self):
+        import wire
+
+        file = self.load("wire.json")
+        for v in file["tickets"]:
+            self.vectors += 1
+            self.same("ticket", (wire.ticket(v), wire.invite(v)), (v["ticket"], v["invite"]))
+        for v in file["frames"]:
+            self.vectors += 1
+            self.same("frame: " + v["name"], wire.frame(v).hex(), v["frame"])
+        for v in file["proofs"]:
+            self.vectors += 1
+            text, signature = wire.proof(v)
+            self.same("proof", (text.hex(), signature.hex()), (v["signed"], v["signature"]))
+
 
 def main():
     c = Check(os.path.dirname(os.path.abspath(__file__)))
-    for part in (c.entries, c.refused, c.payloads, c.genesis, c.admission, c.access):
+    for part in (c.entries, c.refused, c.payloads, c.genesis, c.admission, c.access, c.wire):
         part()
     print(f"{c.vectors} vectors, {c.wrong} differ")
     return 1 if c.wrong else 0
