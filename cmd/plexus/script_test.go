@@ -183,3 +183,23 @@ func TestFileNames(t *testing.T) {
 		seen[got] = in
 	}
 }
+
+func TestProgressSaysNothingOfShortWork(t *testing.T) {
+	var out, errOut strings.Builder
+	a := &app{out: &out, err: &errOut}
+	p := a.progress("exported")
+	w := p.writer(&out)
+	for range 3 {
+		if _, err := w.Write([]byte("some")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if errOut.Len() > 0 || out.String() != "somesomesome" {
+		t.Errorf("said %q, wrote %q", errOut.String(), out.String())
+	}
+	p.next = time.Now().Add(-time.Second)
+	p.add(1_500_000)
+	if errOut.String() != "exported: 1.5 MB\n" {
+		t.Errorf("said %q", errOut.String())
+	}
+}

@@ -35,9 +35,9 @@ whoever imports it checks every signature.`,
 				name = args[1]
 			}
 			if name == "-" {
-				return c.Export(cmd.Context(), id, a.out)
+				return c.Export(cmd.Context(), id, a.progress("exported").writer(a.out))
 			}
-			if err := exportTo(cmd, c, id, name); err != nil {
+			if err := a.exportTo(cmd, c, id, name); err != nil {
 				return err
 			}
 			return a.print(map[string]string{"space": id, "file": name}, func(w io.Writer) { fmt.Fprintln(w, name) })
@@ -46,12 +46,12 @@ whoever imports it checks every signature.`,
 }
 
 // exportTo writes beside the file and renames, so that a half-written export never bears the name.
-func exportTo(cmd *cobra.Command, c *client.Client, id, name string) error {
+func (a *app) exportTo(cmd *cobra.Command, c *client.Client, id, name string) error {
 	tmp, err := os.CreateTemp(filepath.Dir(name), ".plexus-export-*")
 	if err != nil {
 		return wrongUse("give a FILE in a directory that you may write to", "export to %s: %s", name, err)
 	}
-	err = c.Export(cmd.Context(), id, tmp)
+	err = c.Export(cmd.Context(), id, a.progress("exported").writer(tmp))
 	err = errors.Join(err, tmp.Sync(), tmp.Close())
 	if err == nil {
 		err = os.Rename(tmp.Name(), name)
@@ -79,7 +79,7 @@ func (a *app) importCommand() *cobra.Command {
 				return err
 			}
 			defer f.Close()
-			res, err := c.Import(cmd.Context(), f)
+			res, err := c.Import(cmd.Context(), a.progress("imported").reader(f))
 			if err != nil {
 				return err
 			}
