@@ -3,6 +3,7 @@ package api
 // This file serves the host's own business, behind the access key.
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -61,7 +62,7 @@ func verify(x *exchange) (client.VerifyReport, error) {
 // for a whole one.
 func exportSpace(x *exchange) error {
 	x.w.Header().Set("Content-Type", carType)
-	out := &patient{w: x.w, rc: http.NewResponseController(x.w), wait: x.h.cfg.WriteWait}
+	out := &patientWriter{w: x.w, rc: http.NewResponseController(x.w), wait: x.h.cfg.WriteWait}
 	defer out.rest()
 	err := x.h.cfg.Admin.Export(x.r.Context(), x.r.PathValue("id"), out)
 	if err != nil && out.begun {
@@ -71,21 +72,21 @@ func exportSpace(x *exchange) error {
 	return err
 }
 
-// patient gives every write its own deadline.
-type patient struct {
+// patientWriter gives every write its own deadline.
+type patientWriter struct {
 	w     io.Writer
 	rc    *http.ResponseController
 	wait  time.Duration
 	begun bool
 }
 
-func (p *patient) Write(b []byte) (int, error) {
+func (p *patientWriter) Write(b []byte) (int, error) {
 	p.begun = true
 	_ = p.rc.SetWriteDeadline(time.Now().Add(p.wait))
 	return p.w.Write(b)
 }
 
-func (p *patient) rest() { _ = p.rc.SetWriteDeadline(time.Time{}) }
+func (p *patientWriter) rest() { _ = p.rc.SetWriteDeadline(time.Time{}) }
 
 // importAction takes a file of any size, as a stream.
 func importAction() action {
@@ -93,8 +94,26 @@ func importAction() action {
 		if x.r.ContentLength == 0 {
 			return client.ImportResult{}, &Fault{Kind: graph.ErrInvalid, Detail: "the body is empty", Hint: "send a CAR file made by export"}
 		}
-		return x.h.cfg.Admin.Import(x.r.Context(), x.r.Body)
+		in := &patientReader{r: x.r.Body, rc: http.NewResponseController(x.w), wait: x.h.cfg.BodyWait}
+		return x.h.cfg.Admin.Import(x.r.Context(), in)
 	})
 	a.inType = carType
 	return a
+}
+
+// patientReader gives every read its own deadline. None is left after the end, where net/http watches whether the client
+// is still there.
+type patientReader struct {
+	r    io.Reader
+	rc   *http.ResponseController
+	wait time.Duration
+}
+
+func (p *patientReader) Read(b []byte) (int, error) {
+	_ = p.rc.SetReadDeadline(time.Now().Add(p.wait))
+	n, err := p.r.Read(b)
+	if errors.Is(err, io.EOF) {
+		_ = p.rc.SetReadDeadline(time.Time{})
+	}
+	return n, err
 }

@@ -27,6 +27,7 @@ type Config struct {
 	Version string   // in the OpenAPI document
 	Logger  *slog.Logger
 
+	BodyWait  time.Duration // how long a JSON body may take to arrive, and an import be silent; 0: 30 s
 	WriteWait time.Duration // how long a stream's reader may take nothing; 0: 30 s
 	KeepAlive time.Duration // between comments on a quiet stream; 0: 15 s
 }
@@ -34,6 +35,9 @@ type Config struct {
 func (c *Config) fill() {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.BodyWait == 0 {
+		c.BodyWait = bodyWait
 	}
 	if c.WriteWait == 0 {
 		c.WriteWait = writeWait

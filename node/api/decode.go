@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"reflect"
 	"strings"
 	"time"
@@ -18,20 +19,22 @@ import (
 )
 
 // readBody reads a whole body within the limits of size and time.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	rc := http.NewResponseController(w)
+func (x *exchange) readBody() ([]byte, error) {
+	rc := http.NewResponseController(x.w)
 	// Not every writer has deadlines (tests' recorders); those that have come from the network.
-	_ = rc.SetReadDeadline(time.Now().Add(bodyWithin))
-	defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
-
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	_ = rc.SetReadDeadline(time.Now().Add(x.h.cfg.BodyWait))
+	body, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, MaxBody))
 	var over *http.MaxBytesError
 	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, invalid(fmt.Sprintf("the body didn't arrive within %s", x.h.cfg.BodyWait), "")
 	case errors.As(err, &over):
 		return nil, &Fault{Kind: graph.ErrTooLarge, Detail: fmt.Sprintf("the body is over %d bytes", MaxBody)}
 	case err != nil:
 		return nil, invalid("the body ended early: "+err.Error(), "")
 	}
+	// Only now: net/http reads on after a body that was left half read, and mustn't wait for it without end.
+	_ = rc.SetReadDeadline(time.Time{})
 	return body, nil
 }
 

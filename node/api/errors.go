@@ -90,7 +90,7 @@ func invalid(detail, hint string) error {
 
 // fail answers a request with an error. An error of ours is logged here, once.
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
-	if r.Context().Err() != nil {
+	if r.Context().Err() != nil && errors.Is(err, context.Canceled) {
 		return // nobody reads it
 	}
 	p := problemOf(err)

@@ -3,13 +3,16 @@ package api_test
 // This file tests the table of errors, and the edges of the limits.
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"plexus/graph"
 	"plexus/node/api"
@@ -22,6 +25,7 @@ type failing struct{ err error }
 func (f failing) View(context.Context, string, string, string, json.RawMessage, string) (json.RawMessage, error) {
 	return json.RawMessage(`{}`), f.err
 }
+
 func (f failing) StateHash(context.Context, string, string) (string, bool, error) {
 	return "h", true, f.err
 }
@@ -126,5 +130,46 @@ func TestLimitsAtTheirEdge(t *testing.T) {
 	big := `{"refs":` + string(refs) + `,` + fits[1:] // over MaxPayload as a body, within it as a payload
 	if r := ada.do("POST", path, big); r.status != http.StatusCreated {
 		t.Errorf("a full payload with refs beside it: %d %.200s", r.status, r.body)
+	}
+}
+
+func TestSlowBody(t *testing.T) {
+	w := open(t, func(c *api.Config) { c.BodyWait = 20 * time.Millisecond })
+	ada := w.register("ada")
+	conn := ada.stall("/health") // its answer is read first
+	r := bufio.NewReader(conn)
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(conn, "POST /nodes HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: 100\r\n\r\n{\"name\":", ada.Token)
+	if resp, err = http.ReadResponse(r, nil); err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantProblem(t, reply{resp.StatusCode, resp.Header, string(body)}, 422, "the body didn't arrive within 20ms")
+}
+
+// breaking is an Admin whose export fails after the first bytes.
+type breaking struct{ api.Admin }
+
+func (breaking) Export(_ context.Context, _ string, w io.Writer) error {
+	if _, err := w.Write(make([]byte, 64<<10)); err != nil {
+		return err
+	}
+	return errors.New("disk gone")
+}
+
+func TestBrokenExportIsNoFile(t *testing.T) {
+	w := open(t)
+	h := api.New(api.Config{Accounts: w.node, Directory: w.node, Inbox: w.node, Views: w.node, Admin: breaking{w.node}})
+	if r, err := w.over(h).try("GET", "/admin/spaces/x/export", "", "X-Access-Key", w.key); err == nil {
+		t.Errorf("half a file looks whole: %d, %d bytes", r.status, len(r.body))
 	}
 }

@@ -13,8 +13,8 @@ const (
 	// about 60 bytes each), and room for whitespace.
 	MaxBody = graph.MaxPayload + 96<<10
 
-	maxAck     = 1000             // messages acknowledged at once: a page of the inbox
-	bodyWithin = 30 * time.Second // to receive a body in; a slower client holds a connection for nothing
-	writeWait  = 30 * time.Second // a stream's reader that takes nothing for so long is gone; it resumes by Last-Event-ID
-	keepAlive  = 15 * time.Second // between comments on a quiet stream: below the idle time-outs of common proxies
+	maxAck    = 1000             // messages acknowledged at once: a page of the inbox
+	bodyWait  = 30 * time.Second // to receive a body in; a slower client holds a connection for nothing
+	writeWait = 30 * time.Second // a stream's reader that takes nothing for so long is gone; it resumes by Last-Event-ID
+	keepAlive = 15 * time.Second // between comments on a quiet stream: below the idle time-outs of common proxies
 )

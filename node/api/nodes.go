@@ -96,7 +96,7 @@ func unbindAction() action {
 	a := give(http.StatusOK, func(x *exchange) (client.Node, error) {
 		var none client.Node
 		b := client.IdentityBinding{Namespace: x.text("namespace"), Subject: x.text("subject")}
-		body, err := readBody(x.w, x.r)
+		body, err := x.readBody()
 		if err != nil {
 			return none, err
 		}

@@ -66,7 +66,7 @@ func take[In, Out any](status int, f func(*exchange, In) (Out, error)) action {
 	a := action{in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](), status: status}
 	a.serve = func(x *exchange) error {
 		var in In
-		body, err := readBody(x.w, x.r)
+		body, err := x.readBody()
 		if err != nil {
 			return err
 		}

@@ -216,6 +216,55 @@ func TestStreamKinds(t *testing.T) {
 	}
 }
 
+func TestStreamSaysWhatIsWithdrawn(t *testing.T) {
+	w := serve(t, true)
+	ada, bob := w.register("ada"), w.register("bob")
+	space := ada.join("desk")
+	kept, void := ada.say(space, "kept", nil, nil).ID, bob.say(space, "void", nil, nil).ID
+	s := ada.listen("/spaces/" + space + "/sse?from=start")
+	s.expect(kept, void)
+	if r := w.do("POST", "/admin/revoke", `{"subject":"`+bob.ID+`"}`, "X-Access-Key", w.key); r.status != 204 {
+		t.Fatalf("revoke: %d %s", r.status, r.body)
+	}
+	last := ada.say(space, "last", nil, nil).ID
+	e := s.next()
+	for ; e.kind == "withdrawn"; e = s.next() {
+		if m := e.message(t); e.id != "" || m.ID != void {
+			t.Errorf("%+v, want %s withdrawn, without a cursor", e, void)
+		}
+	}
+	if e.id != last {
+		t.Errorf("%+v, want %s", e, last)
+	}
+}
+
+// A reader that is cut off again and again misses nothing and gets nothing twice.
+func TestStreamSurvivesCuts(t *testing.T) {
+	const n = 300
+	w := open(t)
+	ada := w.register("ada")
+	space := ada.join("desk")
+	var wg sync.WaitGroup
+	wg.Go(func() { flood(t, w, ada, space, n, "x") })
+	var got []string
+	for cut := 1; len(got) < n; cut++ {
+		headers := []string{"Accept", "text/event-stream"}
+		path := "/spaces/" + space + "/sse?from=start"
+		if len(got) > 0 {
+			headers = append(headers, "Last-Event-ID", got[len(got)-1])
+		}
+		s := ada.listen(path, headers...)
+		for range min(cut, n-len(got)) {
+			got = append(got, s.next().id)
+		}
+		s.resp.Body.Close()
+	}
+	wg.Wait()
+	if want := ada.everything(space); !slices.Equal(got, want) {
+		t.Errorf("%d events over many connections aren't the %d messages", len(got), len(want))
+	}
+}
+
 func TestStreamIsKeptAlive(t *testing.T) {
 	w := open(t, func(c *api.Config) { c.KeepAlive = 5 * time.Millisecond })
 	ada := w.register("ada")
