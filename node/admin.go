@@ -178,6 +178,8 @@ func (n *Node) Join(ctx context.Context, ticket string) (client.JoinResult, erro
 	if n.peers == nil {
 		return client.JoinResult{}, alone()
 	}
+	n.joining.Lock()
+	defer n.joining.Unlock()
 	if out, member := n.memberBy(ticket); member {
 		return out, nil
 	}

@@ -102,6 +102,7 @@ type Node struct {
 	listener net.Listener // nil: no HTTP
 
 	accounts sync.Mutex            // one change of Nodes and identities at a time
+	joining  sync.Mutex            // one change of Network at a time; taken before accounts
 	sends    [sendLocks]sync.Mutex // of equal idempotency keys
 	settled  chan struct{}         // closed once the own chains are known to be complete
 	settle   sync.Once
