@@ -388,3 +388,29 @@ func TestStopWhileCompiling(t *testing.T) {
 		t.Errorf("a view after the end: %v", err)
 	}
 }
+
+// A second start finds the compiled code on disk.
+func TestLaterStartIsQuick(t *testing.T) {
+	r := bareReplica(t)
+	defer r.close()
+	dir := t.TempDir()
+	var took [2]time.Duration
+	for i := range took {
+		h, err := Open(Config{Log: r.log, CacheDir: dir})
+		r.must(err)
+		start := time.Now()
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() { done <- h.Run(ctx) }()
+		_, err = h.View(r.ctx(), r.space.ID(), "checkpoint", "all", nil, graph.NodeID{})
+		took[i] = time.Since(start)
+		cancel()
+		r.must(<-done)
+		r.must(err)
+		r.must(h.Close())
+	}
+	t.Logf("first view after %s, then %s", took[0], took[1])
+	if took[1] > took[0]/3 {
+		t.Errorf("the second start took %s, the first %s", took[1], took[0])
+	}
+}

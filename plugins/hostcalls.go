@@ -274,8 +274,14 @@ func random(g guestCall, s []uint64) {
 	g.write(s[0], s[1], b)
 }
 
-func timerSet(g guestCall, s []uint64) {
-	g.granted().timers[g.key(s[0], s[1])] = max(0, int64(s[2]))
+func (g guestCall) timer(key string, at int64) {
+	e := g.granted()
+	if e.timers == nil {
+		panic(trapError("timers are for reactions alone"))
+	}
+	e.timers[key] = at
 }
 
-func timerDel(g guestCall, s []uint64) { g.granted().timers[g.key(s[0], s[1])] = -1 }
+func timerSet(g guestCall, s []uint64) { g.timer(g.key(s[0], s[1]), max(0, int64(s[2]))) }
+
+func timerDel(g guestCall, s []uint64) { g.timer(g.key(s[0], s[1]), -1) }

@@ -21,16 +21,17 @@ import (
 
 // Info says what a plugin is and how far its state has come.
 type Info struct {
-	Name    string   `json:"name"`
-	Version string   `json:"version"`
-	File    string   `json:"file"` // the CID of the Wasm file
-	About   string   `json:"about,omitempty"`
-	Accepts []string `json:"accepts"`
-	Views   []string `json:"views"`
-	Current bool     `json:"current"`          // the state covers all visible messages
-	Folded  uint64   `json:"folded"`           // messages in the state
-	Marked  uint64   `json:"marked"`           // of these, how many were refused or trapped; their writes are left out
-	Reason  string   `json:"reason,omitempty"` // of the last one marked
+	Name     string        `json:"name"`
+	Version  string        `json:"version"`
+	File     string        `json:"file"` // the CID of the Wasm file
+	About    string        `json:"about,omitempty"`
+	Accepts  []string      `json:"accepts"`
+	Views    []abi.Command `json:"views"` // with the JSON Schema of their parameters
+	Commands []abi.Command `json:"commands"`
+	Current  bool          `json:"current"`          // the state covers all visible messages
+	Folded   uint64        `json:"folded"`           // messages in the state
+	Marked   uint64        `json:"marked"`           // of these, how many were refused or trapped; their writes are left out
+	Reason   string        `json:"reason,omitempty"` // of the last one marked
 }
 
 // View asks a plugin's view in a Space, on behalf of a Node (zero: nobody). params is a JSON object or nil. It waits,
@@ -44,32 +45,49 @@ func (h *Host) View(ctx context.Context, space graph.ID, plugin, view string, pa
 	if err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(sp.plugin.Views, func(c abi.Command) bool { return c.Name == view }) {
-		return nil, fmt.Errorf("plugin %s has no view %q; it has %s: %w", plugin, view, commandNames(sp.plugin.Views), graph.ErrNotFound)
-	}
-	input, err := viewInput(plugin, view, params, caller)
-	if err != nil {
+	c := &call{kind: callView, gasLeft: viewGas}
+	if err := h.ask(ctx, sp, s, c, question{"view", view, sp.plugin.Views, params, caller}); err != nil {
 		return nil, err
 	}
-	c := &call{kind: callView, input: input, gasLeft: viewGas}
-	out, err := h.read(ctx, sp, s, c)
-	if err != nil {
-		return nil, fmt.Errorf("view %s of %s: %w", view, plugin, err)
-	}
-	switch {
-	case out.trapped:
-		return nil, fmt.Errorf("view %s of %s failed: %s (a fault of the plugin %s, version %s): %w", view, plugin, out.reason, plugin, sp.plugin.Version, errPlugin)
-	case out.reason != "":
-		return nil, fmt.Errorf("view %s of %s: %s: %w", view, plugin, out.reason, graph.ErrInvalid)
-	}
 	return viewOutput(c)
+}
+
+// question is what a view or command is asked.
+type question struct {
+	what   string // "view" or "command"
+	name   string
+	known  []abi.Command
+	params json.RawMessage
+	caller graph.NodeID
+}
+
+// ask runs a view or command and turns a refusal into an error.
+func (h *Host) ask(ctx context.Context, sp *spec, s *slot, c *call, q question) error {
+	plugin := sp.plugin.Name
+	if !slices.ContainsFunc(q.known, func(c abi.Command) bool { return c.Name == q.name }) {
+		return fmt.Errorf("plugin %s has no %s %q; it has %s: %w", plugin, q.what, q.name, commandNames(q.known), graph.ErrNotFound)
+	}
+	var err error
+	if c.input, err = q.input(plugin); err != nil {
+		return err
+	}
+	out, err := h.read(ctx, sp, s, c)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s %s of %s: %w", q.what, q.name, plugin, err)
+	case out.trapped:
+		return fmt.Errorf("%s %s of %s failed: %s (a fault of the plugin, version %s): %w", q.what, q.name, plugin, out.reason, sp.plugin.Version, errPlugin)
+	case out.reason != "":
+		return fmt.Errorf("%s %s of %s: %s: %w", q.what, q.name, plugin, out.reason, graph.ErrInvalid)
+	}
+	return nil
 }
 
 // errPlugin is no sentinel of graph's: the plugin is at fault, so it is internal to whoever asks.
 var errPlugin = errors.New("plugin fault")
 
-func viewInput(plugin, view string, params json.RawMessage, caller graph.NodeID) ([]byte, error) {
-	params = bytes.TrimSpace(params)
+func (q question) input(plugin string) ([]byte, error) {
+	params, caller := bytes.TrimSpace(q.params), q.caller
 	n := 2
 	if len(params) > 0 {
 		n++
@@ -79,7 +97,7 @@ func viewInput(plugin, view string, params json.RawMessage, caller graph.NodeID)
 	}
 	b := abi.AppendMap(nil, n)
 	b = abi.AppendText(abi.AppendInt(b, abi.InPlugin), plugin)
-	b = abi.AppendText(abi.AppendInt(b, abi.InName), view)
+	b = abi.AppendText(abi.AppendInt(b, abi.InName), q.name)
 	if len(params) > 0 {
 		var err error
 		if err = graph.CheckPayload(params); err != nil {
@@ -148,7 +166,13 @@ func (h *Host) read(ctx context.Context, sp *spec, s *slot, c *call) (outcome, e
 	}
 	c.state = &storedState{records: h.records, num: s.pub.num}
 	c.world = &viewWorld{space: s.space, attestor: attestorOf(h.log.Rights()), names: names{}}
-	return inst.run(ctx, abi.ExportView, c)
+	export := abi.ExportView
+	if c.kind == callCommand {
+		export = abi.ExportCommand
+	}
+	out, err := inst.run(ctx, export, c)
+	h.logGuest(sp.plugin.Name, graph.ID{}, c, out)
+	return out, err
 }
 
 func attestorOf(r graph.Rights) Attestor {
@@ -275,16 +299,20 @@ func (h *Host) Plugins(space graph.ID) ([]Info, error) {
 	for _, name := range h.pluginNames(space) {
 		s := h.slots[slotKey{space, name}]
 		p := s.spec.plugin
-		views := []string{}
-		for _, v := range p.Views {
-			views = append(views, v.Name)
-		}
 		out = append(out, Info{
-			Name: name, Version: p.Version, File: s.spec.file.cid, About: p.About, Accepts: p.Accepts, Views: views,
+			Name: name, Version: p.Version, File: s.spec.file.cid, About: p.About, Accepts: p.Accepts, Views: orNone(p.Views), Commands: orNone(p.Commands),
 			Current: s.pub.current && h.seen >= h.log.Last(), Folded: s.pub.meta.Folded, Marked: s.pub.meta.Marked, Reason: s.pub.meta.Reason,
 		})
 	}
 	return out, nil
+}
+
+// orNone makes nil an empty list, for JSON.
+func orNone(list []abi.Command) []abi.Command {
+	if list == nil {
+		return []abi.Command{}
+	}
+	return list
 }
 
 // pluginNames lists a Space's plugins; under state.
