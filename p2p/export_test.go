@@ -30,7 +30,10 @@ const (
 func (h *Host) Answer(ctx context.Context, lie Lie) {
 	h.gossip = &gossip{h: h}
 	h.mu.Lock()
-	h.running = ctx
+	h.begin = func() context.Context {
+		h.tasks.Add(1)
+		return ctx
+	}
 	h.mu.Unlock()
 	h.host.SetStreamHandler(protoSync, h.handle(func(ctx context.Context, w *wire, p peer.ID) error {
 		n, err := nodeID(p)

@@ -25,7 +25,6 @@ const topicPrefix = "/plexus/1/"
 // gossip is the pubsub router and its topics.
 type gossip struct {
 	h       *Host
-	ctx     context.Context // Run's: topics are joined from calls that have none
 	ps      *pubsub.PubSub
 	arrived arrivals
 
@@ -40,8 +39,7 @@ type topic struct {
 	since time.Time     // joined; until a heartbeat has grafted peers, what is published may reach nobody
 	in    chan delivery // unbuffered: validators wait in line, as many as their concurrency allows
 	relay pubsub.RelayCancelFunc
-	left  context.Context // ends when the topic is left
-	leave context.CancelFunc
+	left  chan struct{} // closed when the topic is left
 }
 
 // delivery is a verified entry on its way to the Space, whose validator waits for the verdict.
@@ -52,7 +50,7 @@ type delivery struct {
 }
 
 func newGossip(ctx context.Context, h *Host) (*gossip, error) {
-	g := &gossip{h: h, ctx: ctx, topics: map[graph.ID]*topic{}}
+	g := &gossip{h: h, topics: map[graph.ID]*topic{}}
 	ps, err := pubsub.NewGossipSub(
 		ctx, &memberHost{Host: h.host, member: h.member},
 		pubsub.WithMessageSignaturePolicy(pubsub.StrictNoSign), // the block is signed
@@ -132,7 +130,7 @@ func (h *Host) join(space graph.ID) bool {
 func (h *Host) gossiping() *gossip {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.running == nil || h.closed {
+	if h.begin == nil || h.closed {
 		return nil
 	}
 	return h.gossip
@@ -145,10 +143,10 @@ func (g *gossip) join(sp *graph.Space) (made bool, err error) {
 	if g.topics[id] != nil {
 		return false, nil
 	}
-	t := &topic{space: sp, since: time.Now(), in: make(chan delivery)}
+	t := &topic{space: sp, since: time.Now(), in: make(chan delivery), left: make(chan struct{})}
 	name := topicPrefix + id.String()
-	check := func(_ context.Context, from peer.ID, m *pubsub.Message) pubsub.ValidationResult {
-		return g.validate(t, from, m)
+	check := func(ctx context.Context, from peer.ID, m *pubsub.Message) pubsub.ValidationResult {
+		return g.validate(ctx, t, from, m)
 	}
 	if err := g.ps.RegisterTopicValidator(name, check, pubsub.WithValidatorConcurrency(maxPending)); err != nil {
 		return false, fmt.Errorf("validate topic %s: %w", name, err)
@@ -160,9 +158,8 @@ func (g *gossip) join(sp *graph.Space) (made bool, err error) {
 	if t.relay, err = t.topic.Relay(); err != nil {
 		return false, fmt.Errorf("relay topic %s: %w", name, err)
 	}
-	t.left, t.leave = context.WithCancel(g.ctx)
 	g.topics[id] = t
-	g.h.task(func(context.Context) { g.deliver(t.left, t) })
+	g.h.task(func(ctx context.Context) { g.deliver(ctx, t) })
 	return true, nil
 }
 
@@ -175,16 +172,16 @@ func (g *gossip) leave() {
 			continue
 		}
 		delete(g.topics, id)
-		t.leave()
+		close(t.left)
 		t.relay()
-		if err := errors.Join(t.topic.Close(), g.ps.UnregisterTopicValidator(t.topic.String())); err != nil && g.ctx.Err() == nil {
+		if err := errors.Join(t.topic.Close(), g.ps.UnregisterTopicValidator(t.topic.String())); err != nil && g.h.running() {
 			g.h.log.Warn("leave topic", "space", id, "err", err)
 		}
 	}
 }
 
 // validate is the topic's validator, run in a goroutine of its own for each message.
-func (g *gossip) validate(t *topic, from peer.ID, m *pubsub.Message) pubsub.ValidationResult {
+func (g *gossip) validate(ctx context.Context, t *topic, from peer.ID, m *pubsub.Message) pubsub.ValidationResult {
 	if from == g.h.host.ID() {
 		return pubsub.ValidationAccept
 	}
@@ -205,13 +202,17 @@ func (g *gossip) validate(t *topic, from peer.ID, m *pubsub.Message) pubsub.Vali
 	answer := make(chan pubsub.ValidationResult, 1)
 	select {
 	case t.in <- delivery{e, from, answer}:
-	case <-t.left.Done():
+	case <-t.left:
+		return pubsub.ValidationIgnore
+	case <-ctx.Done():
 		return pubsub.ValidationIgnore
 	}
 	select {
 	case v := <-answer:
 		return v
-	case <-t.left.Done():
+	case <-t.left:
+		return pubsub.ValidationIgnore
+	case <-ctx.Done():
 		return pubsub.ValidationIgnore
 	}
 }
@@ -240,6 +241,8 @@ func (g *gossip) deliver(ctx context.Context, t *topic) {
 		var batch []delivery
 		select {
 		case <-ctx.Done():
+			return
+		case <-t.left:
 			return
 		case d := <-t.in:
 			batch = append(batch, d)
@@ -350,61 +353,4 @@ func (g *gossip) topic(space graph.ID) *topic {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.topics[space]
-}
-
-// arrivals remembers which entries came from peers until the follower has passed them: in two generations, so that
-// what never comes by is forgotten.
-type arrivals struct {
-	mu       sync.Mutex // owns what follows
-	cur, old map[graph.ID]struct{}
-}
-
-func (a *arrivals) mark(entries []*graph.Entry) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, e := range entries {
-		if a.cur == nil || len(a.cur) >= maxArrived {
-			a.old, a.cur = a.cur, map[graph.ID]struct{}{}
-		}
-		a.cur[e.ID()] = struct{}{}
-	}
-}
-
-func (a *arrivals) unmark(entries []*graph.Entry) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, e := range entries {
-		delete(a.cur, e.ID())
-		delete(a.old, e.ID())
-	}
-}
-
-// settle forgets those of a batch that were known or refused: the follower won't meet them.
-func (a *arrivals) settle(entries []*graph.Entry, res graph.AddResult) {
-	keep := make(map[graph.ID]bool, len(res.New)+len(res.Held))
-	for _, st := range res.New {
-		keep[st.Entry.ID()] = true
-	}
-	for _, id := range res.Held {
-		keep[id] = true
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, e := range entries {
-		if id := e.ID(); !keep[id] {
-			delete(a.cur, id)
-			delete(a.old, id)
-		}
-	}
-}
-
-// take says whether an entry came from a peer, and forgets it.
-func (a *arrivals) take(id graph.ID) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	_, cur := a.cur[id]
-	_, old := a.old[id]
-	delete(a.cur, id)
-	delete(a.old, id)
-	return cur || old
 }

@@ -66,15 +66,15 @@ type Host struct {
 	first  *settling
 	ready  chan struct{} // closed when Run has begun
 
-	mu      sync.Mutex // owns what follows
-	net     *graph.Genesis
-	links   map[peer.ID]*link
-	guests  map[peer.ID]*time.Timer
-	told    map[graph.NodeID]int // Spaces taken over, per host that told of them
-	stats   map[graph.NodeID]*peerStats
-	running context.Context // Run's; nil before and after
-	tasks   sync.WaitGroup
-	closed  bool
+	mu     sync.Mutex // owns what follows
+	net    *graph.Genesis
+	links  map[peer.ID]*link
+	guests map[peer.ID]*time.Timer
+	told   map[graph.NodeID]int // Spaces taken over, per host that told of them
+	stats  map[graph.NodeID]*peerStats
+	begin  func() context.Context // counts a task in and returns Run's context; nil before Run
+	tasks  sync.WaitGroup
+	closed bool
 }
 
 // fill checks the settings and sets what was left out.
@@ -159,14 +159,17 @@ func (h *Host) Run(ctx context.Context) error {
 func (h *Host) start(ctx context.Context) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed || h.running != nil {
+	if h.closed || h.begin != nil {
 		return fmt.Errorf("p2p: %w", graph.ErrClosed)
 	}
 	var err error
 	if h.gossip, err = newGossip(ctx, h); err != nil {
 		return err
 	}
-	h.running = ctx
+	h.begin = func() context.Context {
+		h.tasks.Add(1)
+		return ctx
+	}
 	close(h.ready)
 	return nil
 }
@@ -188,17 +191,31 @@ func (h *Host) leave() {
 
 // task runs f until Run ends; after that it does nothing. It is the package's one go statement.
 func (h *Host) task(f func(ctx context.Context)) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed || h.running == nil {
+	ctx, ok := h.enter()
+	if !ok {
 		return
 	}
-	ctx := h.running
-	h.tasks.Add(1)
 	go func() {
 		defer h.tasks.Done()
 		f(ctx)
 	}()
+}
+
+// enter counts the caller among what Run waits for, until h.tasks.Done; false: Run isn't running.
+func (h *Host) enter() (context.Context, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed || h.begin == nil {
+		return nil, false
+	}
+	return h.begin(), true
+}
+
+// running says whether Run is.
+func (h *Host) running() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.begin != nil && !h.closed
 }
 
 // Close leaves the network and frees the ports. It is safe twice, and after Run.

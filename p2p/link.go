@@ -169,7 +169,7 @@ func (h *Host) reconsider(p peer.ID) {
 	connected, member := h.connected(p), h.member(p)
 	h.mu.Lock()
 	l, guest := h.links[p], h.guests[p]
-	closing := h.closed || h.running == nil
+	closing := h.closed || h.begin == nil
 	h.mu.Unlock()
 	switch {
 	case closing:
@@ -197,18 +197,21 @@ func (h *Host) link(p peer.ID) {
 		return
 	}
 	h.mu.Lock()
-	if h.links[p] != nil || h.closed || h.running == nil {
+	if h.links[p] != nil || h.closed || h.begin == nil {
 		h.mu.Unlock()
 		return
 	}
-	ctx, cancel := context.WithCancel(h.running)
+	ctx, cancel := context.WithCancel(context.Background()) // ends with the link, and with Run
 	l := &link{peer: p, node: n, cancel: cancel, wake: make(chan struct{}, 1)}
 	h.links[p] = l
 	h.mu.Unlock()
 	h.host.ConnManager().Protect(p, memberTag)
 	h.redial.found(n)
 	h.log.Info("connected", "peer", p)
-	h.task(func(context.Context) { h.serve(ctx, l) })
+	h.task(func(run context.Context) {
+		defer context.AfterFunc(run, cancel)()
+		h.serve(ctx, l)
+	})
 }
 
 // unlink forgets a peer that has gone.
@@ -355,15 +358,11 @@ func (h *Host) fault(p peer.ID, err error) {
 // handle wraps a protocol's handler: its stream is reset when Run ends or the handler fails, and Run waits for it.
 func (h *Host) handle(f func(ctx context.Context, w *wire, p peer.ID) error) network.StreamHandler {
 	return func(s network.Stream) {
-		h.mu.Lock()
-		if h.closed || h.running == nil {
-			h.mu.Unlock()
+		ctx, ok := h.enter()
+		if !ok {
 			reset(s)
 			return
 		}
-		ctx := h.running
-		h.tasks.Add(1)
-		h.mu.Unlock()
 		defer h.tasks.Done()
 		stop := context.AfterFunc(ctx, func() { reset(s) })
 		defer stop()
