@@ -34,7 +34,6 @@ type batch struct {
 	held      []*Entry // of this batch, waiting for a parent
 	refused   []refusal
 	indexes   map[NodeID]uint32 // given by this batch
-	clocks    map[ID]clock      // read or made by this batch
 	fault     error             // why it can't be written
 }
 

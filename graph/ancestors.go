@@ -32,36 +32,9 @@ func (c clock) at(i uint32) uint64 {
 	return 0
 }
 
-// clocks is what a Space keeps of the index in memory. Owned by the Space's mutex.
-type clocks struct {
-	index      map[NodeID]uint32
-	young, old map[ID]clock // two generations, as in recent
-	size       int          // of young
-}
-
-// get returns an entry's clock, if it is at hand.
-func (c *clocks) get(id ID) (clock, bool) {
-	if v, ok := c.young[id]; ok {
-		return v, true
-	}
-	v, ok := c.old[id]
-	return v, ok
-}
-
-// put keeps an entry's clock.
-func (c *clocks) put(id ID, v clock) {
-	if c.young == nil {
-		c.young = map[ID]clock{}
-	}
-	c.young[id] = v
-	if c.size += clockOverhead + 8*len(v); c.size > maxClocks {
-		c.young, c.old, c.size = nil, c.young, 0
-	}
-}
-
 // loadClocks reads the authors' indexes.
 func (s *Space) loadClocks() error {
-	s.clocks = clocks{index: map[NodeID]uint32{}}
+	clear(s.index)
 	prefix := ancestorKey(s.num, ancestorAuthor)
 	for kv, err := range s.log.st.Scan(prefix, prefixEnd(prefix), false) {
 		if err != nil {
@@ -70,7 +43,7 @@ func (s *Space) loadClocks() error {
 		if len(kv.Key) != 38 || len(kv.Value) != 4 {
 			return corrupt("ancestor", kv.Value)
 		}
-		s.clocks.index[NodeID(kv.Key[6:])] = binary.BigEndian.Uint32(kv.Value)
+		s.index[NodeID(kv.Key[6:])] = binary.BigEndian.Uint32(kv.Value)
 	}
 	return nil
 }
@@ -90,7 +63,7 @@ func clockKey(s num, author uint32, seq uint64, id ID) []byte {
 
 // authorIndex returns an author's index, giving the next one where there is none.
 func (b *batch) authorIndex(author NodeID) uint32 {
-	if i, ok := b.s.clocks.index[author]; ok {
+	if i, ok := b.s.index[author]; ok {
 		return i
 	}
 	if i, ok := b.indexes[author]; ok {
@@ -99,7 +72,7 @@ func (b *batch) authorIndex(author NodeID) uint32 {
 	if b.indexes == nil {
 		b.indexes = map[NodeID]uint32{}
 	}
-	i := uint32(len(b.s.clocks.index) + len(b.indexes))
+	i := uint32(len(b.s.index) + len(b.indexes))
 	b.indexes[author] = i
 	b.set(append(ancestorKey(b.s.num, ancestorAuthor), author[:]...), binary.BigEndian.AppendUint32(nil, i))
 	return i
@@ -115,71 +88,66 @@ func (b *batch) ancestors(e *Entry, m *meta) {
 // tick makes an entry's clock: that of its predecessor, raised by what its other parents knew.
 func (b *batch) tick(e *Entry, m *meta) error {
 	own := b.authorIndex(m.author)
-	var before clock
-	var err error
-	if m.seq > 1 {
-		if before, err = b.clock(e.body.Prev[0]); err != nil {
+	var before, now clock
+	for i, id := range e.Parents() {
+		p, err := b.parent(id)
+		if err != nil {
 			return err
 		}
-	}
-	now := before
-	for i, id := range e.Parents() {
+		theirs, err := b.clock(id, p)
+		if err != nil {
+			return err
+		}
 		if i == 0 && m.seq > 1 {
+			before, now = theirs, theirs
 			continue
 		}
-		if now, err = b.raise(now, before, id); err != nil {
-			return err
-		}
+		now = now.raise(before, theirs, b.authorIndex(p.author), p.seq)
 	}
 	if i := int(own); i < len(now) && now[i] != 0 && now[i] < m.seq {
-		now = raised(now, before, len(now))
+		now = now.writable(before, len(now))
 		now[i] = 0 // it goes without saying
 	}
 	b.writeClock(clockKey(b.s.num, own, m.seq, e.id), m.seq, before, now)
-	b.keepClock(e.id, now)
+	m.clock, m.clocked = now, true
 	return nil
 }
 
-// raise returns the clock with one parent's knowledge, and the parent, in it. before is the clock it may not write into.
-func (b *batch) raise(now, before clock, parent ID) (clock, error) {
-	m, err := b.meta(parent)
-	if err != nil || m == nil {
-		return nil, fmt.Errorf("clock of %s: %w", parent, orNotFound(err))
+// parent returns the meta of a parent of an entry that is admitted.
+func (b *batch) parent(id ID) (*meta, error) {
+	m, err := b.meta(id)
+	if err == nil && m == nil {
+		err = ErrNotFound
 	}
-	i := b.authorIndex(m.author)
-	theirs, err := b.clock(parent)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("clock of parent %s: %w", id, err)
 	}
-	n := max(len(now), len(theirs), int(i)+1)
-	for j := range n {
-		v := theirs.at(uint32(j))
-		if j == int(i) {
-			v = max(v, m.seq)
-		}
-		if v > now.at(uint32(j)) {
-			now = raised(now, before, n)
-			now[j] = v
-		}
-	}
-	return now, nil
+	return m, nil
 }
 
-// raised returns a clock of at least n authors that may be written into: a copy, if it is the one before still.
-func raised(now, before clock, n int) clock {
-	if len(now) >= n && (len(before) == 0 || &now[0] != &before[0]) {
-		return now
+// raise returns the clock with a parent in it and what the parent knew. before is the clock it may not write into.
+func (c clock) raise(before, theirs clock, parent uint32, seq uint64) clock {
+	for i, v := range theirs {
+		if v > c.at(uint32(i)) {
+			c = c.writable(before, len(theirs))
+			c[i] = v
+		}
 	}
-	out := make(clock, max(n, len(now)))
-	copy(out, now)
+	if seq > c.at(parent) {
+		c = c.writable(before, int(parent)+1)
+		c[parent] = seq
+	}
+	return c
+}
+
+// writable returns a clock of at least n authors that may be written into: a copy, if it is the one before still.
+func (c clock) writable(before clock, n int) clock {
+	if len(c) >= n && (len(before) == 0 || &c[0] != &before[0]) {
+		return c
+	}
+	out := make(clock, max(n, len(c)))
+	copy(out, c)
 	return out
-}
-
-func orNotFound(err error) error {
-	if err == nil {
-		return ErrNotFound
-	}
-	return err
 }
 
 // writeClock writes what changed, or all of it every 64th time.
@@ -204,51 +172,28 @@ func (b *batch) writeClock(key []byte, seq uint64, before, now clock) {
 	}
 }
 
-// keepClock remembers the clock of an entry of this batch.
-func (b *batch) keepClock(id ID, c clock) {
-	if b.clocks == nil {
-		b.clocks = map[ID]clock{}
-	}
-	b.clocks[id] = c
-}
-
 // clock returns the clock of an admitted entry, of this batch or the Space. The caller holds the Space's mutex.
-func (b *batch) clock(id ID) (clock, error) {
-	if c, ok := b.clocks[id]; ok {
-		return c, nil
+func (b *batch) clock(id ID, m *meta) (clock, error) {
+	if m.clocked {
+		return m.clock, nil
 	}
-	if c, ok := b.s.clocks.get(id); ok {
-		return c, nil
-	}
-	m, err := b.meta(id)
-	if err != nil || m == nil {
-		return nil, fmt.Errorf("clock of %s: %w", id, orNotFound(err))
-	}
-	own, ok := b.s.clocks.index[m.author]
+	own, ok := b.s.index[m.author]
 	if !ok {
 		return nil, corrupt("ancestor", m.author[:])
 	}
 	c, err := b.s.readClock(own, m, id, b.forked(m.author))
-	if err == nil {
-		b.keepClock(id, c)
+	if err != nil {
+		return nil, err
 	}
-	return c, err
+	m.clock, m.clocked = c, true
+	b.s.log.recent.put(id, *m, nil)
+	return c, nil
 }
 
 // forked says whether an author had forked before the batch: what it adds itself is in its memory.
 func (b *batch) forked(author NodeID) bool {
 	a := b.s.authors[author]
 	return a != nil && a.forked
-}
-
-// mergeClocks brings the Space's memory up to what the batch wrote.
-func (b *batch) mergeClocks() {
-	for author, i := range b.indexes {
-		b.s.clocks.index[author] = i
-	}
-	for id, c := range b.clocks {
-		b.s.clocks.put(id, c)
-	}
 }
 
 // readClock reads an admitted entry's clock from the store. own is its author's index.
@@ -349,18 +294,18 @@ func (s *Space) admitted(id ID) (meta, error) {
 // known returns the highest seq of an author in an entry's past, and whether that author has forked.
 func (s *Space) known(m *meta, id ID, author NodeID) (seq uint64, forked bool, err error) {
 	s.mu.Lock()
-	own, of := s.clocks.index[m.author], s.clocks.index[author]
-	c, ok := s.clocks.get(id)
+	own, of := s.index[m.author], s.index[author]
 	branched := s.authors[m.author].forked
 	s.mu.Unlock()
-	if !ok {
+	c := m.clock
+	if !m.clocked {
 		if c, err = s.readClock(own, m, id, branched); err != nil {
 			return 0, false, err
 		}
 	}
 	s.mu.Lock()
 	forked = s.authors[author].forked
-	again := !ok && !branched && s.authors[m.author].forked // another branch came into what was read
+	again := !m.clocked && !branched && s.authors[m.author].forked // another branch came into what was read
 	s.mu.Unlock()
 	if again {
 		if c, err = s.walkClock(own, m.seq, id); err != nil {

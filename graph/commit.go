@@ -262,7 +262,9 @@ func (b *batch) merge(last Pos) {
 	for _, c := range b.future {
 		s.future.apply(c)
 	}
-	b.mergeClocks()
+	for author, i := range b.indexes {
+		s.index[author] = i
+	}
 	for _, r := range b.refused {
 		s.refused[r.rule]++
 		s.dead.add(r.id)

@@ -206,6 +206,9 @@ type meta struct {
 	pos    Pos // of its first record
 	shown  Pos // of its first Shown record, 0 where there is none
 	author NodeID
+
+	clock   clock // what it knew of each author: in memory alone, ancestors.go has it on disk
+	clocked bool  // the clock is there
 }
 
 // flags of an entry.

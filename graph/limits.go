@@ -43,9 +43,7 @@ const (
 	maxRecent     = 16 << 20      // bytes of entries kept at hand in each of two generations, for all Spaces together
 	chunkEntries  = 2048          // entries of one transaction of Apply …
 	chunkBytes    = 8 << 20       // … and bytes of their blocks: a batch is in memory as a whole
-	maxClocks     = 8 << 20       // bytes of clocks kept at hand in each of two generations, per Space
 	maxAuthors    = 1 << 24       // authors of a Space a clock has room for: a damaged record can't ask for more memory
-	clockOverhead = 100           // bytes a clock takes beside its numbers
 	tailPage      = 256           // records a Tail reads at once: then the store's view is let go of
 	maxCarHeader  = 1 << 10       // bytes of a CAR's header: one root makes 58
 	maxCarSection = MaxBlock + 64 // and of a block with its CID

@@ -21,9 +21,9 @@ type remembered struct {
 // cost is what it takes up, about.
 func (r remembered) cost() int {
 	if r.entry == nil {
-		return 200
+		return 200 + 8*len(r.meta.clock)
 	}
-	return 700 + 2*len(r.entry.block)
+	return 700 + 2*len(r.entry.block) + 8*len(r.meta.clock)
 }
 
 // meta returns an entry's meta.

@@ -27,8 +27,8 @@ type Space struct {
 	stat    stat
 	digest  *Digest // nil: to be made anew
 	pool    pool
-	clocks  clocks           // what happened before what
-	quotas  map[NodeID]quota // strangers held, by delivering host
+	index   map[NodeID]uint32 // of authors in clocks
+	quotas  map[NodeID]quota  // strangers held, by delivering host
 	future  futures
 	refused map[Rule]uint64
 	dead    idSet // refused for good lately: not asked for again
@@ -47,7 +47,7 @@ func newSpace(l *Log, n num, g Genesis) *Space {
 	return &Space{
 		log: l, num: n, genesis: g, rights: nobody{},
 		authors: map[NodeID]*author{}, heads: map[ID]head{}, quotas: map[NodeID]quota{}, refused: map[Rule]uint64{},
-		clocks: clocks{index: map[NodeID]uint32{}},
+		index:  map[NodeID]uint32{},
 		future: futures{hosts: map[NodeID]int{}, at: map[ID]futureEntry{}}, dead: idSet{max: maxDead},
 	}
 }
