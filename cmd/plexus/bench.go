@@ -50,6 +50,7 @@ func benchCommand() *cobra.Command {
 		Short: "Measure whole paths: send, read, propagate, sync",
 		Long: `Measure whole paths through daemons of their own on loopback, fsync on, and print rates, p50 and p99, CPU and
 memory. Figures of one run compare with each other; machines are noisy, so compare ratios, not runs.`,
+		Example: "  plexus bench send\n  plexus bench sync --json",
 	}
 	cmd.PersistentFlags().BoolVar(&o.asJSON, "json", false, "print one JSON object")
 	add := func(use, short string, messages int, run func(context.Context, string, benchOptions) (benchResult, error)) {
