@@ -56,8 +56,12 @@ func (s *Space) changed() (names []NodeID) {
 	return names
 }
 
-// standing is an admitted author's. What is admitted stays known, whatever the rights say.
+// standing is an admitted author's. What is admitted stays known, whatever the rights say; before the first Apply since the
+// Log was opened it is as it was applied last. The caller holds the mutex.
 func (s *Space) standing(id NodeID) Standing {
+	if s.rights == (nobody{}) {
+		return s.authors[id].standing
+	}
 	st := s.rights.Standing(s.genesis, id).sorted()
 	st.Known = true
 	return st

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"plexus/graph"
+	"plexus/graph/store"
 )
 
 // only lets one author be seen as a standing says, everyone else wholly.
@@ -101,6 +102,35 @@ func TestCutOfAStraightChain(t *testing.T) {
 	check(t, r.Apply(t.Context(), everybody))
 	if got := r.all(t); len(got) != 6 {
 		t.Fatalf("visible: %v", got)
+	}
+}
+
+// Until rights are applied after a restart, those applied before it count: for what comes, and for a cut that comes.
+func TestRightsBeforeApply(t *testing.T) {
+	st := store.Memory()
+	c := newClock()
+	space := named(t, "s")
+	e := chain(t, space.ID, 1, 4, 100)
+	cut := rights{author(1): {Known: true, May: true, Cuts: []graph.ID{e[1].ID()}}, author(2): {Known: true, May: true}}
+	l, err := graph.OpenLog(st, graph.LogOptions{Rights: cut, Now: c.now})
+	check(t, err)
+	s, err := l.Create(t.Context(), space)
+	check(t, err)
+	_, err = s.Add(t.Context(), append(e[:1:1], chain(t, space.ID, 2, 1, 100)...), graph.AddOptions{})
+	check(t, err)
+	check(t, l.Close())
+	l, err = graph.OpenLog(st, graph.LogOptions{Now: c.now})
+	check(t, err)
+	s, err = l.Space(space.ID)
+	check(t, err)
+	r := replica{l, s}
+	r.add(t, e[1:]...)
+	if got := r.all(t); len(got) != 3 || slices.Contains(got, e[2].ID()) {
+		t.Fatalf("visible: %v", got)
+	}
+	r.send(t, 2, draft("still allowed"))
+	if _, err := s.Send(t.Context(), key(3), draft("x"), nil); !errors.Is(err, graph.ErrForbidden) {
+		t.Fatalf("got %v", err)
 	}
 }
 
