@@ -88,7 +88,7 @@ func (k *keystore) key(id graph.NodeID) (ed25519.PrivateKey, error) {
 	if key := k.nodes[id]; key != nil {
 		return key, nil
 	}
-	return nil, fmt.Errorf("Node '%s' not found: %w", id, graph.ErrNotFound) //nolint:staticcheck // the interface's words
+	return nil, notFound("Node", id.String())
 }
 
 // ids lists the Nodes whose keys are here, by ID.
