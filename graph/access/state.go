@@ -240,11 +240,14 @@ func (s *State) allowsAbout(a *host, op Op) error {
 }
 
 // Attest says what the access log says of a Node in a Space: its role ("" for none) and its kind ("" where it has no
-// standing enrolment).
+// standing enrolment). A host has a role and no kind.
 func (s *State) Attest(space graph.ID, id graph.NodeID) (role, kind string) {
 	n := s.nodes[id]
 	if n == nil {
-		return "", ""
+		if r := s.Role(id); r > None {
+			role = r.String()
+		}
+		return role, ""
 	}
 	if n.role > None {
 		role = n.role.String()
