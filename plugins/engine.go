@@ -82,26 +82,38 @@ func fileCID(wasm []byte) string {
 	return "b" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(b))
 }
 
-// load reads, checks, rewrites and compiles a file. trusted leaves out the validation of the bytes as they came, which costs as
-// much as the compilation: for the node's own. Errors are ErrInvalid or ErrTooLarge and say what is wrong with the file.
-func (e *engine) load(ctx context.Context, wasm []byte, trusted bool) (*file, error) {
+// examine reads and checks a file without compiling it: what can be wrong with it is found here. Errors are ErrInvalid or
+// ErrTooLarge and say what is wrong with the file.
+func examine(ctx context.Context, wasm []byte) (*meter.Result, abi.Manifest, error) {
+	r, m, err := inspect(wasm)
+	if err == nil {
+		err = validate(ctx, wasm)
+	}
+	return r, m, err
+}
+
+// inspect is examine without the validation of the code, which costs as much as its compilation.
+func inspect(wasm []byte) (r *meter.Result, m abi.Manifest, err error) {
 	if len(wasm) > abi.MaxModuleCap {
-		return nil, fmt.Errorf("plugin file of %d bytes; at most %d: %w", len(wasm), abi.MaxModuleCap, graph.ErrTooLarge)
+		return nil, m, fmt.Errorf("plugin file of %d bytes; at most %d: %w", len(wasm), abi.MaxModuleCap, graph.ErrTooLarge)
 	}
-	m, err := ReadManifest(wasm)
+	if m, err = ReadManifest(wasm); err != nil {
+		return nil, m, err
+	}
+	r, err = meter.Rewrite(wasm, meter.Limits{MemoryPages: memoryPages(m), TableSize: abi.TableSize, Depth: abi.Depth})
 	if err != nil {
-		return nil, err
+		return nil, m, fmt.Errorf("plugin file: %w: %w", err, graph.ErrInvalid)
 	}
-	if !trusted {
-		if err := validate(ctx, wasm); err != nil {
-			return nil, err
-		}
+	return r, m, checkShape(r, m)
+}
+
+// load reads, checks, rewrites and compiles a file. trusted leaves out the validation: for the node's own.
+func (e *engine) load(ctx context.Context, wasm []byte, trusted bool) (*file, error) {
+	r, m, err := inspect(wasm)
+	if err == nil && !trusted {
+		err = validate(ctx, wasm)
 	}
-	r, err := meter.Rewrite(wasm, meter.Limits{MemoryPages: memoryPages(m), TableSize: abi.TableSize, Depth: abi.Depth})
 	if err != nil {
-		return nil, fmt.Errorf("plugin file: %w: %w", err, graph.ErrInvalid)
-	}
-	if err := checkShape(r, m); err != nil {
 		return nil, err
 	}
 	// More than one worker, since only then the compiler looks at ctx between functions.

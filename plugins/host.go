@@ -20,12 +20,14 @@ import (
 type Config struct {
 	Log      *graph.Log
 	CacheDir string       // compiled code is kept here; "" keeps it in memory, and each start compiles anew
+	FileDir  string       // files of pinned plugins are kept here; "" keeps them in memory
 	Logger   *slog.Logger // nil: discards
 
 	loaded  *loaded              // compiled already, by a test, which closes it; nil: files
 	files   [][]byte             // the first-party files; nil: Bundle
 	runtime wazero.RuntimeConfig // nil: the compiler where there is one for this machine
 	bounds  bounds               // zero: those of limits.go
+	observe func(Folded)         // nil, or told of every fold: a workbench's
 }
 
 // bounds are those that the tests move.
@@ -63,34 +65,40 @@ type Host struct {
 	records graph.Records
 	config  Config
 	logger  *slog.Logger
-	catalog map[string]bool // names of the plugins every Space has
 
 	// Owned by Run.
 	engine   *engine
-	specs    []*spec
+	own      []*spec // the first-party patterns, which every Space has unless a pin replaces one
+	specs    map[specKey]*spec
+	files    map[string]*file
+	faults   map[string]error // files that can't run, until another arrives
 	folders  map[*file]*instance
 	rights   graph.Rights
 	attestor Attestor
 	cursor   graph.Pos
 	started  bool // a cursor was stored: states on disk have seen all up to it
 	nextNum  uint32
-	spaces   int
+	known    map[graph.ID]bool // Spaces whose slots are made
+	repin    map[graph.ID]bool // Spaces whose pins may have changed
 	names    names
 	input    []byte
 	gas      uint64
 	work     map[*slot]bool
 
 	// state is held for reading while a view runs, for writing while a commit changes what views see.
-	state sync.RWMutex
-	slots map[slotKey]*slot
-	seen  graph.Pos // the cursor, as of the last commit
-	fault error     // why Run ended or a file can't be loaded
+	state  sync.RWMutex
+	slots  map[slotKey]*slot
+	seen   graph.Pos         // the cursor, as of the last commit
+	listed map[graph.ID]bool // Spaces whose slots are made, as of the last commit
+	fault  error             // why Run ended or a file can't be loaded
 
 	// mu guards what wakes whom.
 	mu      sync.Mutex
 	changed chan struct{} // closed and made anew at each commit
 	wake    context.CancelFunc
 	kicked  bool
+	arrived bool              // a file was added
+	kept    map[string][]byte // files, where there is no FileDir
 }
 
 type slotKey struct {
@@ -103,19 +111,11 @@ func Open(c Config) (*Host, error) {
 	c = c.fill()
 	h := &Host{
 		log: c.Log, records: c.Log.Records("plugin"), config: c, logger: c.Logger, names: names{}, work: map[*slot]bool{}, folders: map[*file]*instance{},
-		catalog: map[string]bool{}, slots: map[slotKey]*slot{}, changed: make(chan struct{}),
+		specs: map[specKey]*spec{}, files: map[string]*file{}, faults: map[string]error{}, known: map[graph.ID]bool{}, repin: map[graph.ID]bool{}, kept: map[string][]byte{},
+		slots: map[slotKey]*slot{}, changed: make(chan struct{}),
 	}
 	if err := h.readCursor(); err != nil {
 		return nil, fmt.Errorf("open plugin state: %w", err)
-	}
-	for _, wasm := range c.files {
-		m, err := ReadManifest(wasm)
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range m.Plugins {
-			h.catalog[p.Name] = true
-		}
 	}
 	return h, nil
 }
@@ -178,10 +178,12 @@ func (h *Host) load(ctx context.Context) error {
 	h.state.Unlock()
 	for _, f := range l.files {
 		for _, p := range f.manifest.Plugins {
-			h.specs = append(h.specs, newSpec(f, p))
+			h.own = append(h.own, h.specOf(f, p))
 		}
 	}
-	if err := h.readRegistry(); err != nil {
+	h.rights = h.log.Rights()
+	h.attestor = attestorOf(h.rights)
+	if err := h.readRegistry(ctx); err != nil {
 		return err
 	}
 	h.state.Lock()

@@ -56,6 +56,7 @@ type replica struct {
 	now   time.Time
 	files [][]byte
 	tight bounds
+	dir   string // of pinned files
 }
 
 var network = graph.BlockID([]byte("a network"))
@@ -103,7 +104,7 @@ func (r *replica) open(rights graph.Rights) {
 func (r *replica) run() {
 	r.t.Helper()
 	var err error
-	r.host, err = Open(Config{Log: r.log, loaded: load(r.t, r.files...), files: r.files, bounds: r.tight})
+	r.host, err = Open(Config{Log: r.log, loaded: load(r.t, r.files...), files: r.files, bounds: r.tight, FileDir: r.dir})
 	r.must(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

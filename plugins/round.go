@@ -3,11 +3,13 @@ package plugins
 // This file holds a round of Run: take records in, fold, commit.
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 
 	"plexus/graph"
 	"plexus/plugins/internal/meter"
@@ -45,10 +47,11 @@ func (h *Host) readCursor() error {
 }
 
 // readRegistry opens the slots on disk and drops projections none of them owns: builds that a crash cut short, and states made by
-// another file or gas schedule.
-func (h *Host) readRegistry() error {
+// another file or gas schedule than the Space has now.
+func (h *Host) readRegistry(ctx context.Context) error {
 	var ops []graph.Op
 	owned := []uint32{}
+	wanted := map[graph.ID]map[string]*spec{}
 	for kv, err := range h.records.Scan([]byte{registryKind}, []byte{registryKind + 1}, false) {
 		if err != nil {
 			return err
@@ -60,10 +63,15 @@ func (h *Host) readRegistry() error {
 		h.nextNum = max(h.nextNum, r.Num)
 		k := slotKey{name: string(kv.Key[33:])}
 		copy(k.space[:], kv.Key[1:])
-		sp := h.spec(k.name)
 		space, err := h.log.Space(k.space)
-		if sp == nil || err != nil || sp.file.cid != r.File || r.Schedule != meter.Schedule {
-			ops = append(ops, graph.Op{Kind: graph.Del, Key: append([]byte(nil), kv.Key...)})
+		if err == nil && wanted[k.space] == nil {
+			if wanted[k.space], err = h.wanted(ctx, space); err != nil {
+				return err
+			}
+		}
+		sp := wanted[k.space][k.name]
+		if sp == nil || sp.file.cid != r.File || r.Schedule != meter.Schedule {
+			ops = append(ops, graph.Op{Kind: graph.Del, Key: bytes.Clone(kv.Key)})
 			continue
 		}
 		owned = append(owned, r.Num)
@@ -71,11 +79,7 @@ func (h *Host) readRegistry() error {
 			return err
 		}
 	}
-	ops = append(ops, gaps(owned)...)
-	if len(ops) == 0 {
-		return nil
-	}
-	return h.records.ApplyNoSync(ops...)
+	return h.records.ApplyNoSync(append(ops, gaps(owned)...)...)
 }
 
 // gaps removes every projection but the given ones.
@@ -97,15 +101,6 @@ func gaps(owned []uint32) []graph.Op {
 	return append(ops, graph.Op{Kind: graph.DelRange, Key: lo, Value: []byte{'p' + 1}})
 }
 
-func (h *Host) spec(name string) *spec {
-	for _, s := range h.specs {
-		if s.plugin.Name == name {
-			return s
-		}
-	}
-	return nil
-}
-
 // addSlot opens a slot whose projection has a number.
 func (h *Host) addSlot(space *graph.Space, sp *spec, num uint32) error {
 	p, err := openProjection(h.records, num)
@@ -113,7 +108,7 @@ func (h *Host) addSlot(space *graph.Space, sp *spec, num uint32) error {
 		return err
 	}
 	s := &slot{space: space, spec: sp, cur: p, ended: h.started && p.meta.Whole && p.meta.Dirty == nil}
-	s.pub = published{num: num, meta: p.meta, current: s.current()}
+	s.publish()
 	h.state.Lock()
 	h.slots[slotKey{space.ID(), sp.plugin.Name}] = s
 	h.state.Unlock()
@@ -123,39 +118,121 @@ func (h *Host) addSlot(space *graph.Space, sp *spec, num uint32) error {
 	return nil
 }
 
-// discover makes the slots of Spaces that are new. Only Spaces with messages have any: a Network's log has none.
-func (h *Host) discover() ([]graph.Op, error) {
+// wanted returns the plugins a Space shall have, by name: the node's own, and those pinned, which go before. A pinned one that can't
+// run leaves its name empty, so that no other state passes for it.
+func (h *Host) wanted(ctx context.Context, space *graph.Space) (map[string]*spec, error) {
+	out := map[string]*spec{}
+	if space.Genesis().Kind == graph.GenesisNetwork {
+		return out, nil // its log has no messages
+	}
+	for _, sp := range h.own {
+		out[sp.plugin.Name] = sp
+	}
+	pins, err := h.pinned(ctx, space)
+	if err != nil {
+		return nil, err
+	}
+	for name, cid := range pins {
+		delete(out, name)
+		sp, err := h.pinnedSpec(ctx, cid, name)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err == nil {
+			out[name] = sp
+		}
+	}
+	return out, nil
+}
+
+// discover makes the slots of new Spaces, and brings those up to date whose pins may have changed.
+func (h *Host) discover(ctx context.Context) (ops []graph.Op, err error) {
+	h.mu.Lock()
+	arrived := h.arrived
+	h.arrived = false
+	h.mu.Unlock()
 	ids := h.log.Spaces()
-	if len(ids) == h.spaces {
+	if len(ids) == len(h.known) && len(h.repin) == 0 && !arrived {
 		return nil, nil
 	}
-	h.spaces = len(ids)
-	var ops []graph.Op
+	if arrived {
+		clear(h.faults)
+	}
 	for _, id := range ids {
-		space, err := h.log.Space(id)
+		if h.known[id] && !h.repin[id] && !arrived {
+			continue
+		}
+		more, err := h.assign(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		if space.Genesis().Kind == graph.GenesisNetwork {
-			continue
-		}
-		for _, sp := range h.specs {
-			k := slotKey{id, sp.plugin.Name}
-			if h.slots[k] != nil {
-				continue
-			}
-			num := h.number()
-			if err := h.addSlot(space, sp, num); err != nil {
-				return nil, err
-			}
-			op, err := register(k, sp, num)
-			if err != nil {
-				return nil, err
-			}
-			ops = append(ops, op)
+		ops = append(ops, more...)
+		h.known[id] = true
+	}
+	clear(h.repin)
+	return ops, nil
+}
+
+// assign gives a Space the slots it shall have.
+func (h *Host) assign(ctx context.Context, id graph.ID) (ops []graph.Op, err error) {
+	space, err := h.log.Space(id)
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := h.wanted(ctx, space)
+	if err != nil {
+		return nil, err
+	}
+	for k, s := range h.slots {
+		if k.space == id && (wanted[k.name] == nil || wanted[k.name] != s.plugin() && !s.cur.meta.Whole) {
+			ops = append(ops, h.drop(k, s)...)
 		}
 	}
+	for name, sp := range wanted {
+		k := slotKey{id, name}
+		more, err := h.want(k, space, sp)
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, more...)
+	}
 	return ops, nil
+}
+
+// want makes a slot, or has another file's plugin built beside the one that runs.
+func (h *Host) want(k slotKey, space *graph.Space, sp *spec) ([]graph.Op, error) {
+	s := h.slots[k]
+	if s == nil {
+		num := h.number()
+		if err := h.addSlot(space, sp, num); err != nil {
+			return nil, err
+		}
+		op, err := register(k, sp, num)
+		return []graph.Op{op}, err
+	}
+	if s.plugin() == sp {
+		return nil, nil
+	}
+	h.work[s] = true
+	return h.rebuild(s, sp)
+}
+
+// drop ends a slot.
+func (h *Host) drop(k slotKey, s *slot) []graph.Op {
+	ops := append(dropNum(s.cur.num), graph.Op{Kind: graph.Del, Key: registryKey(k)})
+	if s.build != nil {
+		ops = append(ops, dropNum(s.build.num)...)
+	}
+	h.state.Lock()
+	delete(h.slots, k)
+	h.state.Unlock()
+	delete(h.work, s)
+	return ops
+}
+
+// dropNum removes a projection.
+func dropNum(num uint32) []graph.Op {
+	return []graph.Op{{Kind: graph.DelRange, Key: numPrefix(num), Value: numPrefix(num + 1)}}
 }
 
 func (h *Host) number() uint32 {
@@ -170,15 +247,15 @@ func register(k slotKey, sp *spec, num uint32) (graph.Op, error) {
 
 // round takes in what has come, folds a bit of everything that has work, and commits. busy: there is more to do at once.
 func (h *Host) round(ctx context.Context) (busy bool, err error) {
-	ops, err := h.discover()
-	if err != nil {
+	if err := h.checkRights(); err != nil {
 		return false, err
 	}
 	cursor, more, err := h.drain(ctx)
 	if err != nil {
 		return false, err
 	}
-	if err := h.checkRights(); err != nil {
+	ops, err := h.discover(ctx)
+	if err != nil {
 		return false, err
 	}
 	done := make([]*slot, 0, len(h.work))
@@ -228,13 +305,15 @@ func (h *Host) drain(ctx context.Context) (cursor graph.Pos, more bool, err erro
 
 func (h *Host) note(r graph.Stored) error {
 	b := r.Entry.Body()
+	if b.Kind == graph.KindPlugin {
+		h.repin[b.Space] = true
+	}
 	if r.Event == graph.Added || b.Kind != graph.KindMessage {
 		return nil
 	}
-	for _, sp := range h.specs {
-		s := h.slots[slotKey{b.Space, sp.plugin.Name}]
-		if s == nil {
-			continue // its Space came after discover looked: the next round finds it, and all its messages
+	for k, s := range h.slots { // a Space without slots yet gets them from discover, and all its messages
+		if k.space != b.Space {
+			continue
 		}
 		if err := s.note(r); err != nil {
 			return err
@@ -250,8 +329,10 @@ func (h *Host) checkRights() error {
 	if sameRights(rights, h.rights) {
 		return nil
 	}
-	h.rights = rights
-	h.attestor, _ = rights.(Attestor)
+	h.rights, h.attestor = rights, attestorOf(rights)
+	for id := range h.known {
+		h.repin[id] = true
+	}
 	for _, s := range h.slots {
 		if err := s.attested(h.attestor); err != nil {
 			return err
@@ -268,7 +349,7 @@ func (h *Host) checkRights() error {
 func (h *Host) stepSlot(ctx context.Context, s *slot) ([]graph.Op, error) {
 	err := h.step(ctx, s, h.config.bounds.step)
 	if errors.Is(err, errRebuild) {
-		return h.rebuild(s)
+		return h.rebuild(s, s.plugin())
 	}
 	if err != nil {
 		return nil, err
@@ -278,31 +359,33 @@ func (h *Host) stepSlot(ctx context.Context, s *slot) ([]graph.Op, error) {
 		return ops, err
 	}
 	// The build has caught up: it takes over.
-	old := s.cur
-	s.cur, s.build = s.build, nil
+	ops = append(ops, dropNum(s.cur.num)...)
+	s.cur, s.spec, s.build, s.next = s.build, s.next, nil, nil
 	op, err := register(slotKey{s.space.ID(), s.spec.plugin.Name}, s.spec, s.cur.num)
-	return append(ops, op, graph.Op{Kind: graph.DelRange, Key: numPrefix(old.num), Value: numPrefix(old.num + 1)}), err
+	return append(ops, op), err
 }
 
-// rebuild starts a projection from nothing beside the one readers see. The old one keeps its mark, so that a crash finds it.
-func (h *Host) rebuild(s *slot) ([]graph.Op, error) {
-	h.logger.Debug("plugin state is made anew", "plugin", s.spec.plugin.Name, "space", s.space.ID().String())
+// rebuild starts a projection from nothing beside the one readers see. That one is noted no more records, so it is marked wrong from the
+// start: should a crash cut the build short, nobody takes it for right.
+func (h *Host) rebuild(s *slot, sp *spec) ([]graph.Op, error) {
+	h.logger.Debug("plugin state is made anew", "plugin", sp.plugin.Name, "space", s.space.ID().String())
 	var ops []graph.Op
 	if s.build != nil {
-		ops = append(ops, graph.Op{Kind: graph.DelRange, Key: numPrefix(s.build.num), Value: numPrefix(s.build.num + 1)})
+		ops = dropNum(s.build.num)
 	}
 	p, err := openProjection(h.records, h.number())
 	if err != nil {
 		return nil, err
 	}
-	s.build = p
+	s.build, s.next, s.ended = p, sp, false
+	s.cur.touch(graph.Key{})
 	kept, err := s.cur.take()
 	return append(ops, kept...), err
 }
 
 // commit writes everything in one batch and shows it to readers.
 func (h *Host) commit(ops []graph.Op, done []*slot, cursor graph.Pos) error {
-	if len(ops) == 0 && cursor == h.cursor {
+	if len(ops) == 0 && cursor == h.cursor && len(h.listed) == len(h.known) {
 		return nil
 	}
 	ops = append(ops, graph.Op{Kind: graph.Set, Key: []byte(cursorKey), Value: binary.BigEndian.AppendUint64(nil, uint64(cursor))})
@@ -312,7 +395,11 @@ func (h *Host) commit(ops []graph.Op, done []*slot, cursor graph.Pos) error {
 		h.cursor, h.seen = cursor, cursor
 		for _, s := range done {
 			s.active().committed()
-			s.pub = published{num: s.cur.num, meta: s.cur.meta, current: s.current()}
+			s.cur.committed()
+			s.publish()
+		}
+		if len(h.listed) < len(h.known) {
+			h.listed = maps.Clone(h.known)
 		}
 	}
 	h.state.Unlock()
@@ -331,7 +418,7 @@ func (h *Host) waitUntil(ctx context.Context, k slotKey, target graph.Pos) {
 		change := h.change()
 		h.state.RLock()
 		s, seen, fault := h.slots[k], h.seen, h.fault
-		ok := s != nil && s.pub.current && seen >= target
+		ok := s != nil && s.pub.current && seen >= target || s == nil && h.listed[k.space] && seen >= target
 		h.state.RUnlock()
 		if ok || fault != nil {
 			return

@@ -36,9 +36,10 @@ func newSpec(f *file, p abi.Plugin) *spec {
 // slot is owned by the goroutine of Run, but for pub.
 type slot struct {
 	space *graph.Space
-	spec  *spec
+	spec  *spec       // of cur
 	cur   *projection // what readers see
-	build *projection // made beside it from nothing, where undo doesn't reach; nil else
+	next  *spec       // of build
+	build *projection // made beside it from nothing, where undo doesn't reach or another file is pinned; nil else
 	ended bool        // the last step reached the newest message
 
 	pub published // under Host.state
@@ -46,6 +47,7 @@ type slot struct {
 
 // published is what readers know of a slot.
 type published struct {
+	spec    *spec
 	num     uint32
 	meta    meta
 	current bool
@@ -57,6 +59,19 @@ func (s *slot) active() *projection {
 		return s.build
 	}
 	return s.cur
+}
+
+// plugin is the spec of the active projection.
+func (s *slot) plugin() *spec {
+	if s.build != nil {
+		return s.next
+	}
+	return s.spec
+}
+
+// publish copies what readers may know; under Host.state.
+func (s *slot) publish() {
+	s.pub = published{spec: s.spec, num: s.cur.num, meta: s.cur.meta, current: s.current()}
 }
 
 // current says whether readers see all there is.
@@ -108,11 +123,11 @@ func (p *projection) folded(id graph.ID) (bool, error) {
 
 // accepts says whether a message is for this plugin, as far as the projection has come.
 func (s *slot) accepts(p *projection, m graph.Message) (bool, error) {
-	t := m.Type()
-	if s.spec.accepts[t] {
+	sp, t := s.plugin(), m.Type()
+	if sp.accepts[t] {
 		return true, nil
 	}
-	if t != "" || !s.spec.plugin.Replies {
+	if t != "" || !sp.plugin.Replies {
 		return false, nil
 	}
 	for _, parent := range m.Refs.Messages {
@@ -214,7 +229,7 @@ func (h *Host) foldEntry(ctx context.Context, s *slot, p *projection, e *graph.E
 	out, err := h.callFold(ctx, s, p, m, as)
 	if err != nil {
 		p.revert(0)
-		return fmt.Errorf("fold %s of %s: %w", m.ID, s.spec.plugin.Name, err)
+		return fmt.Errorf("fold %s of %s: %w", m.ID, s.plugin().plugin.Name, err)
 	}
 	if out.reason != "" {
 		p.revert(keep)
@@ -247,24 +262,27 @@ func (h *Host) author(s *slot, p *projection, node graph.NodeID, k graph.Key) (s
 }
 
 func (h *Host) callFold(ctx context.Context, s *slot, p *projection, m graph.Message, as string) (outcome, error) {
-	inst, err := h.folder(ctx, s.spec.file)
+	inst, err := h.folder(ctx, s.plugin().file)
 	if err != nil {
 		return outcome{}, err
 	}
 	b := abi.AppendMap(h.input[:0], 2)
-	b = abi.AppendText(abi.AppendInt(b, abi.InPlugin), s.spec.plugin.Name)
+	b = abi.AppendText(abi.AppendInt(b, abi.InPlugin), s.plugin().plugin.Name)
 	b, err = h.names.appendMessage(abi.AppendInt(b, abi.InMessage), m, as)
 	if err != nil {
 		return outcome{}, err
 	}
 	h.input = b
 	c := &call{
-		kind: callFold, input: b, time: int64(m.CreatedAt), seed: binary.LittleEndian.Uint64(m.ID[:]), gasLeft: s.spec.gas,
+		kind: callFold, input: b, time: int64(m.CreatedAt), seed: binary.LittleEndian.Uint64(m.ID[:]), gasLeft: s.plugin().gas,
 		state: p, world: &foldWorld{host: h, slot: s, p: p, current: m.ID},
 	}
 	out, err := inst.run(ctx, abi.ExportFold, c)
 	h.gas += uint64(c.gasUsed)
-	h.logGuest(s.spec.plugin.Name, m.ID, c, out)
+	h.logGuest(s.plugin().plugin.Name, m.ID, c, out)
+	if h.config.observe != nil && err == nil {
+		h.config.observe(Folded{Plugin: s.plugin().plugin.Name, Message: m.ID, Gas: c.gasUsed, Reason: out.reason, Trapped: out.trapped, Logs: c.logs})
+	}
 	return out, err
 }
 

@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -132,10 +131,6 @@ func (h *Host) current(ctx context.Context, space graph.ID, plugin string) (*spe
 	if _, err := h.log.Space(space); err != nil {
 		return nil, nil, err
 	}
-	if !h.catalog[plugin] {
-		names := slices.Sorted(maps.Keys(h.catalog))
-		return nil, nil, fmt.Errorf("no plugin %q in space %s; there are: %s: %w", plugin, space, strings.Join(names, ", "), graph.ErrNotFound)
-	}
 	k := slotKey{space, plugin}
 	h.waitUntil(ctx, k, h.log.Last())
 	h.state.RLock()
@@ -143,11 +138,13 @@ func (h *Host) current(ctx context.Context, space graph.ID, plugin string) (*spe
 	s := h.slots[k]
 	switch {
 	case s != nil && s.pub.meta.Whole && h.engine != nil:
-		return s.spec, s, nil
+		return s.pub.spec, s, nil
 	case h.fault != nil:
 		return nil, nil, h.fault
 	case ctx.Err() != nil:
 		return nil, nil, ctx.Err()
+	case s == nil && h.listed[space]:
+		return nil, nil, fmt.Errorf("no plugin %q in space %s; there are: %s: %w", plugin, space, strings.Join(h.pluginNames(space), ", "), graph.ErrNotFound)
 	}
 	return nil, nil, fmt.Errorf("plugin %s has no state of space %s yet: it is being compiled or folded, ask again in a moment: %w", plugin, space, graph.ErrUnavailable)
 }
@@ -163,6 +160,9 @@ func (h *Host) read(ctx context.Context, sp *spec, s *slot, c *call) (outcome, e
 	defer h.state.RUnlock()
 	if h.engine == nil {
 		return outcome{}, graph.ErrClosed
+	}
+	if s.pub.spec != sp {
+		return outcome{}, fmt.Errorf("another version of %s has just been pinned: ask again: %w", sp.plugin.Name, graph.ErrUnavailable)
 	}
 	c.state = &storedState{records: h.records, num: s.pub.num}
 	c.world = &viewWorld{space: s.space, attestor: attestorOf(h.log.Rights()), names: names{}}
@@ -298,9 +298,9 @@ func (h *Host) Plugins(space graph.ID) ([]Info, error) {
 	out := []Info{}
 	for _, name := range h.pluginNames(space) {
 		s := h.slots[slotKey{space, name}]
-		p := s.spec.plugin
+		p := s.pub.spec.plugin
 		out = append(out, Info{
-			Name: name, Version: p.Version, File: s.spec.file.cid, About: p.About, Accepts: p.Accepts, Views: orNone(p.Views), Commands: orNone(p.Commands),
+			Name: name, Version: p.Version, File: s.pub.spec.file.cid, About: p.About, Accepts: p.Accepts, Views: orNone(p.Views), Commands: orNone(p.Commands),
 			Current: s.pub.current && h.seen >= h.log.Last(), Folded: s.pub.meta.Folded, Marked: s.pub.meta.Marked, Reason: s.pub.meta.Reason,
 		})
 	}
