@@ -162,7 +162,7 @@ func (n *Node) openEdges() (err error) {
 	n.handler = api.New(api.Config{
 		Accounts: n, Directory: n, Inbox: n, Views: n, Admin: n,
 		MCP:  api.NewMCP(n, api.MCPOptions{Version: n.cfg.Version, NoAuth: n.cfg.NoAuth}),
-		Page: n.cfg.Page, NoAuth: n.cfg.NoAuth, Hosts: n.cfg.hosts(), Version: n.cfg.Version, Logger: n.cfg.Logger,
+		Page: n.cfg.Page, Metrics: newMetrics(n), NoAuth: n.cfg.NoAuth, Hosts: n.cfg.hosts(), Version: n.cfg.Version, Logger: n.cfg.Logger,
 	})
 	if n.cfg.Listen == "none" {
 		return nil
