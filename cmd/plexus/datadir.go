@@ -45,7 +45,7 @@ func readRunning(dir string) (running, error) {
 	raw, err := os.ReadFile(filepath.Join(dir, "daemon.json"))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return r, unreachable("no daemon runs on "+dir, "start it with: plexus up"+dirFlag(dir))
+		return r, notRunning(dir)
 	case errors.Is(err, fs.ErrPermission):
 		return r, &client.Error{Code: client.CodeForbidden, Detail: err.Error(), Hint: "the data directory belongs to another user; give --dir"}
 	case err != nil:
@@ -55,6 +55,10 @@ func readRunning(dir string) (running, error) {
 		return r, fmt.Errorf("find the daemon: %s is no daemon.json of plexus", filepath.Join(dir, "daemon.json"))
 	}
 	return r, nil
+}
+
+func notRunning(dir string) error {
+	return unreachable("no daemon runs on "+dir, "start it with: plexus up"+dirFlag(dir))
 }
 
 func unreachable(detail, hint string) error {

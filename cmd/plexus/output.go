@@ -136,11 +136,19 @@ func asError(err error) *client.Error {
 			break
 		}
 	}
-	detail := err.Error()
-	for _, sentinel := range []error{graph.ErrInvalid, graph.ErrNotFound, graph.ErrConflict, graph.ErrUnavailable, graph.ErrForbidden} {
-		detail = strings.TrimSuffix(detail, ": "+sentinel.Error())
+	return &client.Error{Code: code, Detail: withoutSentinel(err.Error())}
+}
+
+// withoutSentinel takes the names of codes out of a text for people.
+func withoutSentinel(s string) string {
+	for _, sentinel := range []error{
+		graph.ErrInvalid, graph.ErrNotFound, graph.ErrConflict, graph.ErrUnavailable, graph.ErrForbidden, graph.ErrUnauthorized, graph.ErrTooLarge,
+	} {
+		s = strings.TrimSuffix(s, ": "+sentinel.Error())
+		s = strings.Replace(s, ": "+sentinel.Error()+": ", ": ", 1)
+		s = strings.TrimPrefix(s, sentinel.Error()+": ")
 	}
-	return &client.Error{Code: code, Detail: detail}
+	return s
 }
 
 func exitCode(code string) int {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -41,11 +40,13 @@ func starting(dir string) int {
 	if err != nil || pid <= 0 {
 		return 0
 	}
-	if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) {
+	if !alive(pid) {
 		return 0 // it was killed
 	}
 	return pid
 }
+
+func alive(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
 // findRunning returns what daemon.json says. Where there is none yet it waits: startGrace for a start to show itself,
 // startTime for one that is under way.
@@ -56,8 +57,8 @@ func findRunning(ctx context.Context, dir string) (running, error) {
 	for {
 		r, err := readRunning(dir)
 		pid := starting(dir)
-		if pid != 0 && err == nil && r.PID != pid {
-			err = fs.ErrNotExist // left by one that was killed
+		if err == nil && (pid != 0 && r.PID != pid || r.PID > 0 && !alive(r.PID)) {
+			err = notRunning(dir) // what is there was left by one that was killed
 		}
 		wait := startTime
 		if pid == 0 {

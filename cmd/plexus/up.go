@@ -132,15 +132,17 @@ func (a *app) sayUp(ctx context.Context, n *node.Node, joins bool) error {
 	})
 }
 
-// whyNot says who holds the data directory, where that is why it can't be opened.
+// whyNot says why a data directory can't be opened: who holds it, or that it is damaged, which is no daemon out of reach.
 func (a *app) whyNot(err error) error {
-	e := asError(err)
-	if e.Code != client.CodeConflict || strings.HasPrefix(e.Detail, "listen on") {
-		return err
+	e := *asError(err)
+	switch {
+	case e.Code == client.CodeUnavailable:
+		e.Code = client.CodeInternal
+	case e.Code == client.CodeConflict && !strings.HasPrefix(e.Detail, "listen on"):
+		e.Detail, e.Hint = "the data directory "+a.dir+" is in use", "stop the process that holds it, or give another --dir"
+		if r, rerr := readRunning(a.dir); rerr == nil {
+			e.Hint = fmt.Sprintf("a daemon (process %d) serves it at %s; stop that one, or give another --dir", r.PID, r.URL)
+		}
 	}
-	c := client.Error{Code: e.Code, Detail: "the data directory " + a.dir + " is in use", Hint: "stop the process that holds it, or give another --dir"}
-	if r, rerr := readRunning(a.dir); rerr == nil {
-		c.Hint = fmt.Sprintf("a daemon (process %d) serves it at %s; stop that one, or give another --dir", r.PID, r.URL)
-	}
-	return &c
+	return &e
 }
