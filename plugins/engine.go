@@ -71,6 +71,7 @@ type file struct {
 	meter    *meter.Result
 	imageMu  sync.Mutex     // guards the making of image
 	image    *image         // after _initialize; set with the first instance
+	noPages  bool           // memory is reset by copying all of it (a test's wish)
 	pool     chan *instance // idle instances for views
 	slots    chan struct{}  // bounds the instances for views
 }

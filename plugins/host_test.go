@@ -57,6 +57,8 @@ type replica struct {
 	files [][]byte
 	tight bounds
 	dir   string // of pinned files
+
+	loaded *loaded // nil: what all tests share
 }
 
 var network = graph.BlockID([]byte("a network"))
@@ -103,8 +105,12 @@ func (r *replica) open(rights graph.Rights) {
 
 func (r *replica) run() {
 	r.t.Helper()
+	l := r.loaded
+	if l == nil {
+		l = load(r.t, r.files...)
+	}
 	var err error
-	r.host, err = Open(Config{Log: r.log, loaded: load(r.t, r.files...), files: r.files, bounds: r.tight, FileDir: r.dir})
+	r.host, err = Open(Config{Log: r.log, loaded: l, files: r.files, bounds: r.tight, FileDir: r.dir})
 	r.must(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

@@ -97,7 +97,7 @@ func (f *file) instantiate(ctx context.Context) (*instance, error) {
 		f.image = inst.takeImage()
 	}
 	inst.image = f.image
-	if inst.own != nil {
+	if inst.own != nil && !f.noPages {
 		inst.own.adopt(f.image)
 	}
 	return inst, nil

@@ -1,0 +1,12 @@
+package kit
+
+// This file holds the bounds of what is tried.
+
+const (
+	Orders = 50  // random topological orders a test delivers: enough that each pair of concurrent messages comes both ways round
+	Fuzzed = 400 // messages with contents made up
+
+	maxMessages = 10_000 // of a trace: it is run by whoever installs the plugin
+	maxTrace    = 1 << 20
+	rounds      = 4 // deliveries with withdrawals, rollbacks from nothing, fresh instances, the interpreter
+)
