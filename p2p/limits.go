@@ -84,7 +84,8 @@ const (
 	maxBookAddrs = 16               // addresses remembered per peer
 	addrTTL      = time.Hour        // addresses told by others than the peer itself
 	tendEvery    = 10 * time.Second // between looks at entries from the future
-	lookEvery    = 10 * time.Minute // between rounds of rendezvous
+	firstLook    = 5 * time.Second  // before the second round of rendezvous; doubles up to …
+	lookEvery    = 10 * time.Minute // … this
 	firstBan     = 10 * time.Second // for the first breach of protocol; doubles with each
 	maxBan       = time.Hour
 	maxBans      = 1024 // remembered; who has served its time is forgotten first

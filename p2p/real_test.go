@@ -16,6 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/libp2p/go-libp2p"
+	dht "github.com/libp2p/go-libp2p-kad-dht"
+
 	"plexus/graph"
 	"plexus/graph/access"
 	"plexus/graph/store"
@@ -29,6 +32,7 @@ type daemon struct {
 	log  *graph.Log
 	host *p2p.Host
 	gov  context.CancelFunc
+	stop context.CancelFunc
 	t    testing.TB
 	wg   sync.WaitGroup
 }
@@ -50,29 +54,47 @@ func newDaemon(t testing.TB, st graph.Store, listen ...string) *daemon {
 	if _, err := d.log.Create(t.Context(), home); err != nil {
 		t.Fatal(err)
 	}
-	d.host, err = p2p.New(p2p.Config{
-		Key: key, Log: d.log, Network: home, Listen: listen,
-		NoMDNS: true, NoPortMap: true, NoAutoNAT: true, NoRelay: true,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	d.wg.Go(func() {
-		if err := d.host.Run(ctx); err != nil {
-			t.Errorf("run: %v", err)
-		}
-	})
-	d.govern()
+	d.start(nil, listen...)
 	t.Cleanup(func() {
-		d.gov()
-		cancel()
-		d.wg.Wait()
-		if err := errors.Join(d.host.Close(), d.host.Close(), d.log.Close(), st.Close()); err != nil {
+		d.close()
+		if err := errors.Join(d.host.Close(), d.log.Close(), st.Close()); err != nil {
 			t.Errorf("close: %v", err)
 		}
 	})
 	return d
+}
+
+func (d *daemon) start(set func(*p2p.Config), listen ...string) {
+	d.t.Helper()
+	c := p2p.Config{
+		Key: d.key, Log: d.log, Network: d.home, Listen: listen,
+		NoMDNS: true, NoPortMap: true, NoAutoNAT: true, NoRelay: true,
+	}
+	if set != nil {
+		set(&c)
+	}
+	var err error
+	if d.host, err = p2p.New(c); err != nil {
+		d.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	d.stop = cancel
+	host := d.host
+	d.wg.Go(func() {
+		if err := host.Run(ctx); err != nil {
+			d.t.Errorf("run: %v", err)
+		}
+	})
+	d.govern()
+}
+
+func (d *daemon) close() {
+	d.gov()
+	d.stop()
+	d.wg.Wait()
+	if err := d.host.Close(); err != nil {
+		d.t.Errorf("close: %v", err)
+	}
 }
 
 func (d *daemon) govern() {
@@ -253,4 +275,27 @@ func fill(b *testing.B, sp *graph.Space, key ed25519.PrivateKey, n int) {
 		})
 	}
 	wg.Wait()
+}
+
+// TestRendezvous: two members that know no address of each other meet over a DHT.
+func TestRendezvous(t *testing.T) {
+	boot, err := libp2p.New(libp2p.ListenAddrStrings("/ip4/127.0.0.1/tcp/0"), libp2p.DisableRelay())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer boot.Close()
+	d, err := dht.New(boot, dht.Mode(dht.ModeServer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	at := fmt.Sprintf("%s/p2p/%s", boot.Addrs()[0], boot.ID())
+	set := func(c *p2p.Config) { c.DHT, c.Bootstrap = true, []string{at} }
+	a, b := newDaemon(t, store.Memory(), "/ip4/127.0.0.1/tcp/0"), newDaemon(t, store.Memory(), "/ip4/127.0.0.1/tcp/0")
+	b.join(a)
+	a.close()
+	b.close()
+	a.start(set, "/ip4/127.0.0.1/tcp/0") // on other ports than the book says
+	b.start(set, "/ip4/127.0.0.1/tcp/0")
+	until(t, 30*time.Second, func() bool { return len(a.host.Peers()) == 1 && a.host.Peers()[0].Connected })
 }

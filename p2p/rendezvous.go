@@ -12,7 +12,6 @@ import (
 	dht "github.com/libp2p/go-libp2p-kad-dht"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/p2p/discovery/routing"
-	"github.com/libp2p/go-libp2p/p2p/discovery/util"
 
 	"plexus/graph"
 )
@@ -37,30 +36,46 @@ func (h *Host) rendezvous(ctx context.Context) {
 		return
 	}
 	defer d.Close()
+	for _, ai := range first {
+		if err := h.host.Connect(ctx, ai); err != nil {
+			h.log.Warn("dht", "err", err)
+		}
+	}
 	disc := routing.NewRoutingDiscovery(d)
 	for ctx.Err() == nil {
-		g := h.network()
-		if g == nil {
-			pause(ctx, lookEvery)
-			continue
+		if g := h.network(); g != nil {
+			h.rendezvousIn(ctx, disc, g.ID)
+		} else {
+			pause(ctx, firstLook)
 		}
-		round, cancel := context.WithTimeout(ctx, lookEvery)
-		name := rendezvousName(g.ID)
-		util.Advertise(round, disc, name)
-		h.task(func(context.Context) { h.lookUp(round, disc, name) })
-		<-round.Done()
-		cancel()
 	}
 }
 
-func (h *Host) lookUp(ctx context.Context, disc *routing.RoutingDiscovery, name string) {
-	found, err := disc.FindPeers(ctx, name)
-	if err != nil {
-		h.log.Debug("look up members", "err", err)
-		return
-	}
-	for ai := range found {
-		h.heard(ai)
+// rendezvousIn advertises in a Network, and looks others up with growing pauses, until the host is in another one.
+func (h *Host) rendezvousIn(ctx context.Context, disc *routing.RoutingDiscovery, network graph.ID) {
+	name := rendezvousName(network)
+	var again time.Time
+	for wait := firstLook; ctx.Err() == nil; wait = min(2*wait, lookEvery) {
+		if g := h.network(); g == nil || g.ID != network {
+			return
+		}
+		if time.Now().After(again) {
+			ttl, err := disc.Advertise(ctx, name) // fails until the DHT knows somebody
+			if err != nil {
+				h.log.Debug("advertise", "err", err)
+				wait = firstLook
+			}
+			again = time.Now().Add(7 * ttl / 8)
+		}
+		found, err := disc.FindPeers(ctx, name)
+		if err != nil {
+			h.log.Debug("look up members", "err", err)
+		} else {
+			for ai := range found {
+				h.heard(ai)
+			}
+		}
+		pause(ctx, wait)
 	}
 }
 
