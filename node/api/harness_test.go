@@ -22,6 +22,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// patience is how long anything may take before a test gives up: long, for slow machines.
+const patience = 2 * time.Minute
+
 // backend is all a node offers the package.
 type backend interface {
 	api.Accounts
@@ -62,7 +65,7 @@ func serve(tb testing.TB, peers bool, tune ...func(*api.Config)) *world {
 		tr.CloseIdleConnections()
 		srv.Close()
 	})
-	return &world{tb: tb, node: n, key: key, url: srv.URL, http: &http.Client{Transport: tr, Timeout: 30 * time.Second}}
+	return &world{tb: tb, node: n, key: key, url: srv.URL, http: &http.Client{Transport: tr, Timeout: patience}}
 }
 
 func noAuth(c *api.Config) { c.NoAuth = true }

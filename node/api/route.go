@@ -283,7 +283,7 @@ func notAllowed(w http.ResponseWriter, methods []string) {
 
 // elsewhere serves what is no route: the page, or nothing.
 func (h *Handler) elsewhere(w http.ResponseWriter, r *http.Request) {
-	if h.cfg.Page != nil {
+	if h.cfg.Page != nil && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		h.cfg.Page.ServeHTTP(w, r)
 		return
 	}

@@ -44,11 +44,11 @@ type sse struct {
 	lines *bufio.Reader
 }
 
-// listen opens a stream as u; it ends with the test, or after half a minute.
+// listen opens a stream as u; it ends with the test, or when patience does.
 func (u user) listen(path string, headers ...string) *sse {
 	tb := u.w.tb
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	req, err := http.NewRequestWithContext(ctx, "GET", u.w.url+path, nil)
 	if err != nil {
 		tb.Fatal(err)
@@ -353,13 +353,13 @@ func (u user) everything(space string) []string {
 
 func TestStalledReaderLosesNothing(t *testing.T) {
 	const n = 5000
-	w := open(t)
+	w := open(t, func(c *api.Config) { c.WriteWait = 5 * time.Minute }) // the flood takes its time on a slow machine
 	ada := w.register("ada")
 	space := ada.join("desk")
 	conn := ada.stall("/spaces/" + space + "/sse?from=start")
 	flood(t, w, ada, space, n, strings.Repeat("x", 2<<10)) // 10 MB: more than any socket buffer holds
 
-	if err := conn.SetReadDeadline(time.Now().Add(60 * time.Second)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(5 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	resp, err := http.ReadResponse(bufio.NewReaderSize(conn, 1<<20), nil)
@@ -394,7 +394,7 @@ func TestDeadReaderIsLetGo(t *testing.T) {
 	flood(t, w, ada, space, 2000, strings.Repeat("x", 16<<10))
 	select {
 	case <-ended:
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("a reader that takes nothing is served for ever")
 	}
 }
@@ -413,7 +413,7 @@ func TestShutdownEndsStreams(t *testing.T) {
 	w2 := *w
 	w2.url = "http://" + l.Addr().String()
 	s := user{&w2, ada.AuthResponse}.listen("/spaces/" + space + "/sse")
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := srv.Shutdown(ctx); err != nil {
 		t.Errorf("shutdown waits for a stream: %v", err)
