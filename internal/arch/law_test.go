@@ -50,6 +50,10 @@ var law = map[string]rule{
 	"plugins/internal/meter": {}, // the rewriter: a pure function of bytes
 	"plugins/internal/build": {ours: []string{"plugins/internal/meter", "sdk/abi"}},
 	"plugins/internal/pack":  {ours: []string{"plugins/internal/build"}},    // for go generate
+	"plugins/kit": { // the author's workshop: guests over logs in memory (adr 008)
+		ours: []string{"graph", "graph/store", "plugins", "plugins/internal/build", "plugins/vote", "sdk", "sdk/abi"},
+	},
+	"plugins/vote/guest":     {ours: []string{"plugins/vote", "sdk/plugin"}},
 	"plugins/bundle":         {ours: []string{"plugins/...", "sdk/plugin"}}, // the guests in one file
 	"plugins/...":            {ours: []string{"sdk/plugin", "sdk/abi"}},     // the first-party guests, built for wasm
 	"node/api": {
@@ -69,10 +73,11 @@ var law = map[string]rule{
 		goes:    true,
 	},
 	"cmd/plexus": {
-		ours:    []string{"graph", "node", "node/api", "sdk/client"}, // graph for its sentinels: exit codes
+		ours:    []string{"graph", "node", "node/api", "plugins/kit", "sdk/client"}, // graph for its sentinels: exit codes
 		outside: []string{"github.com/spf13/cobra", "github.com/modelcontextprotocol/go-sdk", "golang.org/x/sys"},
 		goes:    true,
 	},
+	"sdk":           {}, // the guest SDKs as files, for scaffolding
 	"sdk/abi":       {},
 	"sdk/plugin":    {ours: []string{"sdk/abi"}},
 	"sdk/client":    {ours: []string{"sdk/abi"}},

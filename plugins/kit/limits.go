@@ -8,5 +8,4 @@ const (
 
 	maxMessages = 10_000 // of a trace: it is run by whoever installs the plugin
 	maxTrace    = 1 << 20
-	rounds      = 4 // deliveries with withdrawals, rollbacks from nothing, fresh instances, the interpreter
 )

@@ -15,14 +15,15 @@ import (
 	"plexus/graph"
 	"plexus/graph/store"
 	"plexus/plugins"
+	"plexus/sdk/abi"
 )
 
 // File is a plugin file on the workbench. One goroutine uses it.
 type File struct {
-	Wasm        []byte
-	bench       *plugins.Workbench
-	interpreter *plugins.Workbench // opened when first needed
-	compiler    bool               // bench compiles; else it interprets
+	Wasm     []byte
+	bench    *plugins.Workbench
+	second   *plugins.Workbench // the other engine, opened when first needed
+	compiler bool               // bench compiles; else it interprets
 }
 
 // Open checks a file and prepares it: for a few messages interpreted, which starts sooner, for many compiled.
@@ -37,8 +38,8 @@ func Open(ctx context.Context, wasm []byte, compiled bool) (*File, error) {
 // Close frees what was compiled.
 func (f *File) Close(ctx context.Context) error {
 	err := f.bench.Close(ctx)
-	if f.interpreter != nil {
-		err = errors.Join(err, f.interpreter.Close(ctx))
+	if f.second != nil {
+		err = errors.Join(err, f.second.Close(ctx))
 	}
 	return err
 }
@@ -50,6 +51,15 @@ func (f *File) Plugins() []string {
 		names = append(names, p.Name)
 	}
 	return names
+}
+
+func (f *File) plugin(name string) abi.Plugin {
+	for _, p := range f.bench.Manifest().Plugins {
+		if p.Name == name {
+			return p
+		}
+	}
+	return abi.Plugin{}
 }
 
 // Outcome is what a replay ended with; messages by label.
@@ -118,7 +128,7 @@ func (s *scene) deliver(ctx context.Context, plugin string, d delivery, look fun
 	if err := try.Settle(ctx); err != nil {
 		return nil, err
 	}
-	if o.Hash, err = try.Hash(ctx, s.genesis.ID(), plugin); err != nil {
+	if o.Hash, err = try.Hash(ctx, s.genesis.ID, plugin); err != nil {
 		return nil, err
 	}
 	if look != nil {
@@ -132,8 +142,8 @@ func add(ctx context.Context, space *graph.Space, batch []*graph.Entry) error {
 	if err != nil {
 		return err
 	}
-	for id, why := range res.Refused {
-		return fmt.Errorf("the log refuses entry %v: %v", id, why)
+	if len(res.Refused) > 0 {
+		return fmt.Errorf("the log refuses an entry: %w", res.Refused[0])
 	}
 	return nil
 }
@@ -196,7 +206,7 @@ func (s *scene) views(ctx context.Context, try *plugins.Try, plugin string, view
 		if v.By != "" {
 			caller = nodeID(v.By)
 		}
-		got, err := try.View(ctx, s.genesis.ID(), plugin, v.View, params, caller)
+		got, err := try.View(ctx, s.genesis.ID, plugin, v.View, params, caller)
 		if d := v.compare(got, want, err); d != "" {
 			differ = append(differ, name+": "+d)
 		}

@@ -116,7 +116,7 @@ func (s *scene) say(m TraceMessage) error {
 		return err
 	}
 	mine := s.tips[m.By]
-	b := graph.Body{Kind: graph.KindMessage, Space: s.genesis.ID(), Author: nodeID(m.By), Seq: mine.seq + 1, Payload: payload}
+	b := graph.Body{Kind: graph.KindMessage, Space: s.genesis.ID, Author: nodeID(m.By), Seq: mine.seq + 1, Payload: payload}
 	for _, r := range m.Refs {
 		b.Refs.Messages = append(b.Refs.Messages, s.labels[r].ID())
 	}
