@@ -166,6 +166,9 @@ func (r rule) judge(f source, i string) string {
 
 // ruleOf finds a package's line: its own, or the most specific one for what lies below a directory.
 func ruleOf(pkg string) (r rule, ok bool) {
+	if r, ok = law[pkg]; ok {
+		return r, true
+	}
 	best := -1
 	for name, have := range law {
 		if matches(name, pkg) && len(name) > best {
