@@ -65,6 +65,7 @@ func (r *redial) round() time.Duration {
 	h := r.h
 	g := h.network()
 	if g == nil || h.Offline() {
+		h.first.begin(nil)
 		return maxRedial
 	}
 	wait := maxRedial
