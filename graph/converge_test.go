@@ -220,9 +220,15 @@ func check(t tester, err error) {
 // holds checks every read against the model.
 func holds(t tester, l *graph.Log, s *graph.Space, want *model) {
 	ctx := context.Background()
-	same(t, "heads", s.Heads(), want.heads())
-	same(t, "forks", s.Forks(), want.forks())
-	same(t, "admitted", entryIDs(t, s.Since(ctx, nil)), nameAll(want.order))
+	sameList(t, "heads", s.Heads(), want.heads())
+	sameList(t, "forks", s.Forks(), want.forks())
+	tips := []graph.ChainTip{}
+	for tip, err := range s.Frontier(ctx) {
+		check(t, err)
+		tips = append(tips, tip)
+	}
+	sameList(t, "frontier", tips, want.frontier())
+	sameList(t, "admitted", entryIDs(t, s.Since(ctx, nil)), nameAll(want.order))
 	if n := s.Digest().Count; n != uint64(len(want.order)) {
 		t.Fatalf("digest counts %d, want %d", n, len(want.order))
 	}
@@ -244,7 +250,7 @@ func holds(t tester, l *graph.Log, s *graph.Space, want *model) {
 			canonical = append(canonical, e.ID())
 		}
 	}
-	same(t, "range", entryIDs(t, s.Range(ctx, graph.Key{}, graph.Key{Time: graph.MaxTime})), canonical)
+	sameList(t, "range", entryIDs(t, s.Range(ctx, graph.Key{}, graph.Key{Time: graph.MaxTime})), canonical)
 	pagesHold(t, l, s, want, messages)
 	tailHolds(t, l, s, want)
 }
@@ -252,17 +258,17 @@ func holds(t tester, l *graph.Log, s *graph.Space, want *model) {
 // pagesHold checks the reads in arrival order, page by page.
 func pagesHold(t tester, l *graph.Log, s *graph.Space, want *model, messages []graph.ID) {
 	ctx := context.Background()
-	same(t, "all", sorted(pages(t, func(p graph.Page) ([]graph.Stored, error) { return s.All(ctx, p) })), messages)
-	same(t, "all spaces", sorted(pages(t, func(p graph.Page) ([]graph.Stored, error) { return l.All(ctx, p) })), messages)
+	sameList(t, "all", sorted(pages(t, func(p graph.Page) ([]graph.Stored, error) { return s.All(ctx, p) })), messages)
+	sameList(t, "all spaces", sorted(pages(t, func(p graph.Page) ([]graph.Stored, error) { return l.All(ctx, p) })), messages)
 	isRoot := func(e *graph.Entry) bool { return len(e.Body().Refs.Messages)+len(e.Body().Refs.Nodes) == 0 }
-	same(t, "roots", sorted(pages(t, func(p graph.Page) ([]graph.Stored, error) { return s.Roots(ctx, p) })), want.messages(isRoot))
+	sameList(t, "roots", sorted(pages(t, func(p graph.Page) ([]graph.Stored, error) { return s.Roots(ctx, p) })), want.messages(isRoot))
 	for n := range authors {
 		who := author(n)
 		named := func(e *graph.Entry) bool { return slices.Contains(e.Body().Refs.Nodes, who) }
-		same(t, "addressed", sorted(pages(t, func(p graph.Page) ([]graph.Stored, error) { return s.Addressed(ctx, who, p) })), want.messages(named))
-		same(t, "inbox", sorted(pages(t, func(p graph.Page) ([]graph.Stored, error) { return l.Inbox(ctx, who, p) })), want.messages(named))
+		sameList(t, "addressed", sorted(pages(t, func(p graph.Page) ([]graph.Stored, error) { return s.Addressed(ctx, who, p) })), want.messages(named))
+		sameList(t, "inbox", sorted(pages(t, func(p graph.Page) ([]graph.Stored, error) { return l.Inbox(ctx, who, p) })), want.messages(named))
 		forHim := func(e *graph.Entry) bool { return (isRoot(e) || named(e)) && e.Body().Author != who }
-		same(t, "for caller", sorted(pages(t, func(p graph.Page) ([]graph.Stored, error) { return s.ForCaller(ctx, who, p) })), want.messages(forHim))
+		sameList(t, "for caller", sorted(pages(t, func(p graph.Page) ([]graph.Stored, error) { return s.ForCaller(ctx, who, p) })), want.messages(forHim))
 		var profile []graph.ID
 		for _, e := range want.order {
 			if want.visible[e.ID()] != nil && e.Body().Kind == graph.KindProfile && e.Body().Author == who {
@@ -276,7 +282,7 @@ func pagesHold(t tester, l *graph.Log, s *graph.Space, want *model, messages []g
 	for _, id := range messages {
 		for d := graph.Both; d <= graph.Downstream; d++ {
 			got := pages(t, func(p graph.Page) ([]graph.Stored, error) { return s.Related(ctx, id, d, p) })
-			same(t, "related", sorted(got), want.related(id, d))
+			sameList(t, "related", sorted(got), want.related(id, d))
 		}
 	}
 }
@@ -332,7 +338,7 @@ func pages(t tester, read func(graph.Page) ([]graph.Stored, error)) (out []graph
 	}
 	newest, err := read(graph.Page{Limit: 4})
 	check(t, err)
-	same(t, "newest", ids(newest), out[max(0, len(out)-4):])
+	sameList(t, "newest", ids(newest), out[max(0, len(out)-4):])
 	return out
 }
 
@@ -359,7 +365,7 @@ func nameAll(entries []*graph.Entry) []graph.ID {
 	return out
 }
 
-func same[T comparable](t tester, what string, got, want []T) {
+func sameList[T comparable](t tester, what string, got, want []T) {
 	t.Helper()
 	if !slices.Equal(got, want) {
 		t.Fatalf("%s: got %v, want %v", what, got, want)

@@ -19,11 +19,11 @@ type crashing struct {
 	fs     *vfs.MemFS
 	rng    *rand.Rand
 	acked  map[graph.ID]bool
-	clones []clone
+	clones []wreck
 }
 
-// clone is a disk after a crash, and what was acknowledged before it.
-type clone struct {
+// wreck is a disk after a crash, and what was acknowledged before it.
+type wreck struct {
 	fs    vfs.FS
 	acked []graph.ID
 }
@@ -32,7 +32,7 @@ type clone struct {
 func (c *crashing) Apply(ops []graph.Op) (func() error, error) {
 	wait, err := c.Store.Apply(ops)
 	if len(c.clones) < 60 && c.rng.IntN(2) == 0 {
-		cl := clone{fs: c.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: c.rng.IntN(101), RNG: c.rng})}
+		cl := wreck{fs: c.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: c.rng.IntN(101), RNG: c.rng})}
 		for id := range c.acked {
 			cl.acked = append(cl.acked, id)
 		}
@@ -115,7 +115,7 @@ func TestCrashInApply(t *testing.T) {
 }
 
 // reopen opens a clone with rights and checks it.
-func reopen(t *testing.T, c clone, g graph.Genesis, r rights, wholly bool) {
+func reopen(t *testing.T, c wreck, g graph.Genesis, r rights, wholly bool) {
 	t.Helper()
 	st := openMem(t, c.fs)
 	defer func() { _ = st.Close() }()

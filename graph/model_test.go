@@ -171,3 +171,20 @@ func (m *model) forks() []graph.NodeID {
 	slices.SortFunc(out, graph.NodeID.Compare)
 	return slices.Compact(out)
 }
+
+// frontier is every author's tip, by author.
+func (m *model) frontier() []graph.ChainTip {
+	tips := map[graph.NodeID]graph.ChainTip{}
+	for id, e := range m.admitted {
+		b := e.Body()
+		if t := tips[b.Author]; b.Seq > t.Seq || b.Seq == t.Seq && id.Compare(t.ID) > 0 {
+			tips[b.Author] = graph.ChainTip{Author: b.Author, Seq: b.Seq, ID: id}
+		}
+	}
+	out := []graph.ChainTip{}
+	for _, t := range tips {
+		out = append(out, t)
+	}
+	slices.SortFunc(out, func(a, b graph.ChainTip) int { return a.Author.Compare(b.Author) })
+	return out
+}

@@ -126,7 +126,7 @@ func TestSince(t *testing.T) {
 				want = append(want, e)
 			}
 		}
-		same(t, "since", nameAll(r.since(t, known)), nameAll(want))
+		sameList(t, "since", nameAll(r.since(t, known)), nameAll(want))
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"plexus/graph"
+	"plexus/graph/store"
 )
 
 // TestHammerApply changes an author's rights while its chain grows and others send: whatever came in between, in the end all of
@@ -82,4 +83,38 @@ func TestReviewBrokenOff(t *testing.T) {
 	if n := r.s.Count(); n != 0 {
 		t.Fatalf("%d visible", n)
 	}
+}
+
+// The same rights a second time write nothing.
+func TestApplyTwice(t *testing.T) {
+	st := &counting{Store: store.Memory()}
+	defer func() { _ = st.Close() }()
+	l, err := graph.OpenLog(st, graph.LogOptions{Rights: everybody, Now: newClock().now})
+	check(t, err)
+	defer func() { _ = l.Close() }()
+	s, err := l.Create(t.Context(), named(t, "s"))
+	check(t, err)
+	a, b := forked(t, s.ID())
+	_, err = s.Add(t.Context(), slices.Concat(a, b), graph.AddOptions{})
+	check(t, err)
+	cut := only(1, graph.Standing{Known: true, May: true, Cuts: []graph.ID{b[1].ID(), a[3].ID()}})
+	for i, rights := range []graph.Rights{everybody, cut, cut, everybody, everybody} {
+		before := st.writes
+		check(t, l.Apply(t.Context(), rights))
+		if wrote := st.writes > before; wrote != (i == 1 || i == 3) {
+			t.Errorf("apply %d wrote %v", i, wrote)
+		}
+	}
+}
+
+// counting counts the batches.
+type counting struct {
+	graph.Store
+	writes int
+}
+
+// Apply implements graph.Store.
+func (c *counting) Apply(ops []graph.Op) (func() error, error) {
+	c.writes++
+	return c.Store.Apply(ops)
 }
