@@ -21,10 +21,10 @@ type Config struct {
 	Log      *graph.Log
 	CacheDir string       // compiled code is kept here; "" keeps it in memory, and each start compiles anew
 	FileDir  string       // files of pinned plugins are kept here; "" keeps them in memory
+	Files    [][]byte     // plugins that every Space has unless a pin replaces them; nil: the node's own patterns, Bundle
 	Logger   *slog.Logger // nil: discards
 
-	loaded  *loaded              // compiled already, by a test, which closes it; nil: files
-	files   [][]byte             // the first-party files; nil: Bundle
+	loaded  *loaded              // compiled already, by a workbench or test, which closes it; nil: Files
 	runtime wazero.RuntimeConfig // nil: the compiler where there is one for this machine
 	bounds  bounds               // zero: those of limits.go
 	observe func(Folded)         // nil, or told of every fold: a workbench's
@@ -40,8 +40,8 @@ func (c Config) fill() Config {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	if c.files == nil {
-		c.files = [][]byte{bundle}
+	if c.Files == nil {
+		c.Files = [][]byte{bundle}
 	}
 	if c.runtime == nil {
 		c.runtime = wazero.NewRuntimeConfig()
@@ -157,7 +157,7 @@ func (c Config) load(ctx context.Context) (*loaded, error) {
 		return nil, err
 	}
 	l := &loaded{engine: e}
-	for _, wasm := range c.files {
+	for _, wasm := range c.Files {
 		f, err := e.load(ctx, wasm, true)
 		if err != nil {
 			return nil, errors.Join(err, e.close(context.WithoutCancel(ctx)))

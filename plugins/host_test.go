@@ -110,7 +110,7 @@ func (r *replica) run() {
 		l = load(r.t, r.files...)
 	}
 	var err error
-	r.host, err = Open(Config{Log: r.log, loaded: l, files: r.files, bounds: r.tight, FileDir: r.dir})
+	r.host, err = Open(Config{Log: r.log, loaded: l, Files: r.files, bounds: r.tight, FileDir: r.dir})
 	r.must(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
