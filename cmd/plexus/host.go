@@ -86,10 +86,10 @@ func (a *app) inviteRevokeCommand() *cobra.Command {
 
 func (a *app) joinCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "join TICKET", Short: "Join the Network of a ticket",
+		Use: "join TICKET | -", Short: "Join the Network of a ticket",
 		Long: `Make this machine a member of the Network a ticket is for. The daemon must run; plexus up --join TICKET starts it and
 joins at once. The Network this machine was in before is left behind, and said.`,
-		Example: "  plexus join plexus1…\n  plexus up --join plexus1…   # when no daemon runs yet",
+		Example: "  plexus join plexus1…\n  ssh other plexus invite | plexus join -\n  plexus up --join plexus1…   # when no daemon runs yet",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := a.owner(cmd.Context())
@@ -99,7 +99,11 @@ joins at once. The Network this machine was in before is left behind, and said.`
 			if err != nil {
 				return err
 			}
-			res, err := c.Join(cmd.Context(), strings.TrimSpace(args[0]))
+			ticket, err := a.given(args[0])
+			if err != nil {
+				return err
+			}
+			res, err := c.Join(cmd.Context(), strings.TrimSpace(string(ticket)))
 			if err != nil {
 				return err
 			}

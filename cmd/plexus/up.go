@@ -128,7 +128,10 @@ func (a *app) sayUp(ctx context.Context, n *node.Node, joins bool) error {
 	}{n.URL(), a.dir, os.Getpid(), s.Host, s.Network, s.Addrs}
 	return a.print(out, func(w io.Writer) {
 		fmt.Fprintf(w, "plexus is up at %s\n", out.URL)
-		a.note("data in %s; peers reach it at %s", out.Dir, strings.Join(out.Addrs, " "))
+		a.note("data in %s", out.Dir)
+		if len(out.Addrs) > 0 {
+			a.note("peers reach it at %s", strings.Join(out.Addrs, " "))
+		}
 	})
 }
 
