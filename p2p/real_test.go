@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +23,7 @@ import (
 	"plexus/graph"
 	"plexus/graph/access"
 	"plexus/graph/store"
+	"plexus/internal/sim"
 	"plexus/p2p"
 )
 
@@ -101,26 +103,13 @@ func (d *daemon) govern() {
 	d.gov()
 	ctx, cancel := context.WithCancel(context.Background())
 	d.gov = cancel
-	sp, err := d.log.Space(d.home.ID)
+	follow, err := sim.Govern(ctx, d.log, d.home, d.host.RightsChanged)
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	ev := access.NewEvaluator(d.home)
-	if err := d.log.Apply(ctx, ev.State()); err != nil {
-		d.t.Fatal(err)
-	}
 	d.wg.Go(func() {
-		for st, err := range sp.Tail(ctx, 0) {
-			if err != nil {
-				return
-			}
-			if st.Entry.Body().Kind == graph.KindAccess {
-				ev.Add(st.Entry)
-				if err := d.log.Apply(ctx, ev.State()); err != nil && ctx.Err() == nil {
-					d.t.Errorf("apply: %v", err)
-				}
-				d.host.RightsChanged(st.Pos)
-			}
+		if err := follow(); err != nil && ctx.Err() == nil {
+			d.t.Errorf("govern: %v", err)
 		}
 	})
 }
@@ -298,4 +287,34 @@ func TestRendezvous(t *testing.T) {
 	a.start(set, "/ip4/127.0.0.1/tcp/0") // on other ports than the book says
 	b.start(set, "/ip4/127.0.0.1/tcp/0")
 	until(t, 30*time.Second, func() bool { return len(a.host.Peers()) == 1 && a.host.Peers()[0].Connected })
+}
+
+// TestEverythingOn: LAN discovery, relay, hole punching and AutoNAT begin and end cleanly.
+func TestEverythingOn(t *testing.T) {
+	if !multicast(t) {
+		t.Skip("no interface here does multicast, so nothing is found on the LAN")
+	}
+	on := func(c *p2p.Config) { c.NoMDNS, c.NoAutoNAT, c.NoRelay = false, false, false }
+	a, b := newDaemon(t, store.Memory(), "/ip4/127.0.0.1/tcp/0"), newDaemon(t, store.Memory(), "/ip4/127.0.0.1/tcp/0")
+	b.join(a)
+	for _, d := range []*daemon{a, b} {
+		d.close()
+		d.start(on, "/ip4/127.0.0.1/tcp/0", "/ip4/127.0.0.1/udp/0/quic-v1")
+	}
+	sp := b.space("tea")
+	if _, err := sp.Send(t.Context(), b.key, graph.Draft{Content: []byte(`{}`)}, nil); err != nil {
+		t.Fatal(err)
+	}
+	// Both are on other ports than the address book says: only the LAN can bring them together.
+	until(t, 30*time.Second, func() bool { return a.space("tea").Digest() == sp.Digest() })
+}
+
+func multicast(t *testing.T) bool {
+	t.Helper()
+	all, err := net.Interfaces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const need = net.FlagUp | net.FlagMulticast
+	return slices.ContainsFunc(all, func(i net.Interface) bool { return i.Flags&need == need && i.Flags&net.FlagLoopback == 0 })
 }

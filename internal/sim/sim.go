@@ -224,45 +224,58 @@ func (m *Machine) Stop() {
 	m.Host = nil
 }
 
-// govern follows the Network's access entries and brings the Log's rights up to them.
+// govern keeps the Log's rights up to the Network's access entries, until the machine stops or changes its Network.
 func (m *Machine) govern(ctx context.Context, h *p2p.Host) {
 	t := m.w.t
 	if m.ungovern != nil {
 		m.ungovern()
 	}
 	ctx, m.ungovern = context.WithCancel(ctx)
-	net, err := m.Log.Space(m.home.ID)
+	follow, err := Govern(ctx, m.Log, m.home, h.RightsChanged)
 	if err != nil {
 		t.Fatalf("govern %s: %v", m.Name, err)
 	}
-	ev, last := access.NewEvaluator(m.home), m.Log.Last()
-	for e, err := range net.Kind(ctx, graph.KindAccess) {
+	m.lives.Go(func() {
+		if err := follow(); err != nil && ctx.Err() == nil {
+			t.Errorf("govern %s: %v", m.Name, err)
+		}
+	})
+}
+
+// Govern evaluates a Network's access entries that are here and applies them; follow does so with each that comes,
+// until ctx ends. changed is told after each.
+func Govern(ctx context.Context, log *graph.Log, g graph.Genesis, changed func(upTo graph.Pos)) (follow func() error, err error) {
+	sp, err := log.Space(g.ID)
+	if err != nil {
+		return nil, err
+	}
+	ev, last := access.NewEvaluator(g), log.Last()
+	apply := func(upTo graph.Pos) error {
+		err := log.Apply(ctx, ev.State())
+		changed(upTo)
+		return err
+	}
+	for e, err := range sp.Kind(ctx, graph.KindAccess) {
 		if err != nil {
-			t.Fatalf("govern %s: %v", m.Name, err)
+			return nil, err
 		}
 		ev.Add(e)
 	}
-	if err := m.Log.Apply(ctx, ev.State()); err != nil {
-		t.Fatalf("govern %s: %v", m.Name, err)
-	}
-	h.RightsChanged(last)
-	m.lives.Go(func() {
-		for st, err := range net.Tail(ctx, last) {
+	return func() error {
+		for st, err := range sp.Tail(ctx, last) {
 			if err != nil {
-				if ctx.Err() == nil {
-					t.Errorf("govern %s: %v", m.Name, err)
-				}
-				return
+				return err
 			}
-			if st.Entry.Body().Kind == graph.KindAccess {
-				ev.Add(st.Entry)
-				if err := m.Log.Apply(ctx, ev.State()); err != nil && ctx.Err() == nil {
-					t.Errorf("govern %s: %v", m.Name, err)
-				}
-				h.RightsChanged(st.Pos)
+			if st.Entry.Body().Kind != graph.KindAccess {
+				continue
+			}
+			ev.Add(st.Entry)
+			if err := apply(st.Pos); err != nil {
+				return err
 			}
 		}
-	})
+		return nil
+	}, apply(last)
 }
 
 // Invite makes a ticket.
