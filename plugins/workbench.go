@@ -111,7 +111,7 @@ func (w *Workbench) Try(ctx context.Context, log *graph.Log, o TryOptions) (*Try
 	if b.step == 0 {
 		b.step = stepMessages
 	}
-	c := Config{Log: log, loaded: w.loaded, files: [][]byte{w.wasm}, bounds: b}
+	c := Config{Log: log, loaded: w.loaded, Files: [][]byte{w.wasm}, bounds: b}
 	if o.Observer != nil {
 		c.observe = o.Observer
 	}

@@ -66,9 +66,6 @@ func readPoll(v plugin.Value) (plugin.Map, error) {
 		return nil, plugin.Refusal("question must be a text of 1 to 512 bytes")
 	}
 	options := v.Get("options")
-	if n := options.Len(); n < 2 || n > maxOptions {
-		return nil, plugin.Refusal("options must be 2 to 32 texts")
-	}
 	seen := map[string]bool{}
 	for o := range options.Items() {
 		text := o.Text()
@@ -76,6 +73,9 @@ func readPoll(v plugin.Value) (plugin.Map, error) {
 			return nil, plugin.Refusal("each option must be a text of 1 to 128 bytes, and none may come twice")
 		}
 		seen[text] = true
+	}
+	if len(seen) < 2 || len(seen) > maxOptions {
+		return nil, plugin.Refusal("options must be 2 to 32 texts")
 	}
 	return plugin.Map{"id": id, "question": question, "options": options}, nil
 }
