@@ -190,10 +190,10 @@ func (b *batch) clock(id ID, m *meta) (clock, error) {
 	return c, nil
 }
 
-// forked says whether an author had forked before the batch: what it adds itself is in its memory.
+// forked says whether an author has forked, as far as the batch has come.
 func (b *batch) forked(author NodeID) bool {
-	a := b.s.authors[author]
-	return a != nil && a.forked
+	before, now := b.s.authors[author], b.authors[author]
+	return before != nil && before.forked || now != nil && now.forked
 }
 
 // readClock reads an admitted entry's clock from the store. own is its author's index.

@@ -123,11 +123,8 @@ func DecodeBatch(blocks [][]byte) ([]*Entry, []error) {
 // not. Only the store's readers and Verify's index pass use it; it never sees bytes from outside.
 func decodeStored(id ID, block []byte) (*Entry, error) {
 	u, err := parse(block)
-	if err != nil {
-		return nil, err
+	if err == nil && u.entry.id == id {
+		return u.entry, nil
 	}
-	if u.entry.id != id {
-		return nil, fmt.Errorf("stored block of %s hashes to %s: the store is damaged, run verify", id, u.entry.id)
-	}
-	return u.entry, nil
+	return nil, fmt.Errorf("stored block of entry %s is %w; run plexus verify: %w", id, errDamaged, ErrUnavailable)
 }

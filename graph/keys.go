@@ -29,6 +29,7 @@ package graph
 //	0x1e waits     num id                    author, seq, time: the same by id
 //	0x1f quota     num host                  bytes of strangers' blocks (as a sum), their count
 //	0x20 future    num time id               host: held until its time has come
+//	0x21 rebuild   num                       nothing: a rebuild of the indexes isn't done
 //
 // A place is num, time, id: what a block's key is made of. pos in root, named and inbox is the message's first Shown
 // record, so that a cursor keeps its place whatever is withdrawn or shown again later.
@@ -61,6 +62,7 @@ const (
 	ksWaits    byte = 0x1e
 	ksQuota    byte = 0x1f
 	ksFuture   byte = 0x20
+	ksRebuild  byte = 0x21
 )
 
 // sumLevels are the shifts of a time in µs to the buckets sums are kept for: about 4 ms, half a second, a minute, two hours, twelve
@@ -166,6 +168,8 @@ func strangerKey(s num, author NodeID, seq uint64, id ID) []byte {
 func waitsKey(s num, id ID) []byte { return append(spaceKey(ksWaits, s, 32), id[:]...) }
 
 func quotaKey(s num, host NodeID) []byte { return append(spaceKey(ksQuota, s, 32), host[:]...) }
+
+func rebuildKey(s num) []byte { return spaceKey(ksRebuild, s, 0) }
 
 func futureKey(s num, k Key) []byte {
 	return append(put64(spaceKey(ksFuture, s, 40), k.Time), k.ID[:]...)

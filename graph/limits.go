@@ -45,6 +45,7 @@ const (
 	chunkBytes    = 8 << 20       // … and bytes of their blocks: a batch is in memory as a whole
 	maxAuthors    = 1 << 24       // authors of a Space a clock has room for: a damaged record can't ask for more memory
 	tailPage      = 256           // records a Tail reads at once: then the store's view is let go of
+	maxProblems   = 1000          // lines of a Report: more tell nobody more
 	maxCarHeader  = 1 << 10       // bytes of a CAR's header: one root makes 58
 	maxCarSection = MaxBlock + 64 // and of a block with its CID
 	lanePage      = 256           // keys a Since reads at once of each author: 10 KiB

@@ -98,7 +98,7 @@ func (l *Log) load() error {
 			return fmt.Errorf("genesis: %w", err)
 		}
 		s := newSpace(l, num(binary.BigEndian.Uint32(kv.Key[1:])), g)
-		if err := s.load(); err != nil {
+		if err := s.open(context.Background()); err != nil {
 			return fmt.Errorf("space %s: %w", g.ID, err)
 		}
 		l.spaces[g.ID], l.byNum[s.num] = s, s
@@ -265,8 +265,11 @@ func (l *Log) block(p place) (blockHead, error) {
 
 // corrupt is the error of a value that isn't as keys.go says.
 func corrupt(what string, v []byte) error {
-	return fmt.Errorf("store: %s record of %d bytes is damaged; run plexus verify: %w", what, len(v), ErrUnavailable)
+	return fmt.Errorf("store: %s record of %d bytes is %w; run plexus verify: %w", what, len(v), errDamaged, ErrUnavailable)
 }
+
+// errDamaged is in the chain of corrupt's errors.
+var errDamaged = errors.New("damaged")
 
 // isNotFound says whether an error is ErrNotFound.
 func isNotFound(err error) bool { return errors.Is(err, ErrNotFound) }

@@ -48,6 +48,13 @@ func (c *recent) find(id ID) (remembered, bool) {
 	return r, ok
 }
 
+// forget empties the cache.
+func (c *recent) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.young, c.old, c.size = nil, nil, 0
+}
+
 // put keeps what is given; an entry known already stays with its meta.
 func (c *recent) put(id ID, m meta, e *Entry) {
 	c.mu.Lock()

@@ -99,7 +99,7 @@ func (s *Space) load() error {
 		if err != nil {
 			return err
 		}
-		s.mark.pos = get64[Pos](kv.Key[5:])
+		s.mark.rise(get64[Pos](kv.Key[5:]))
 		break
 	}
 	return nil

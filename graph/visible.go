@@ -23,7 +23,13 @@ func (l *Log) Apply(ctx context.Context, r Rights) error {
 	l.rights = r
 	l.mu.Unlock()
 	for _, s := range l.list() {
-		if err := s.apply(ctx, r); err != nil {
+		err := s.apply(ctx, r)
+		if errors.Is(err, errDamaged) {
+			if err = s.Rebuild(ctx); err == nil {
+				err = s.apply(ctx, r)
+			}
+		}
+		if err != nil {
 			return fmt.Errorf("apply rights to space %s: %w", s.ID(), err)
 		}
 	}
