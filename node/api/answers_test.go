@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"plexus/node/api"
 	"plexus/sdk/client"
@@ -65,7 +66,6 @@ func TestAnswers(t *testing.T) {
 		{"message of another space", "GET", send + "?message_id=" + far, "", nil, 404, "Message '" + far + "' not found in space '" + space + "'"},
 		{"unknown message, stream", "GET", "/spaces/" + space + "/messages/gone/sse", "", nil, 404, "Message 'gone' not found in space '" + space + "'"},
 		{"unknown route", "GET", "/nothing/here", "", nil, 404, "no route '/nothing/here'"},
-		{"unknown plugin", "GET", "/spaces/" + space + "/plugins/none/views/v", "", nil, 404, ""},
 		{"unknown invite", "DELETE", "/admin/invites/none", "", []string{"X-Access-Key", w.key}, 404, ""},
 
 		{"empty send", "POST", send, `{}`, nil, 422, "content is required"},
@@ -208,5 +208,18 @@ func TestMethodNotAllowedNamesMethods(t *testing.T) {
 	r := w.do("DELETE", "/spaces/x/messages", "")
 	if got := r.header.Get("Allow"); got != "GET, POST" {
 		t.Errorf("Allow: %q", got)
+	}
+}
+
+func TestUnknownPlugin(t *testing.T) {
+	w := open(t)
+	ada := w.register("ada")
+	space := ada.join("desk")
+	for _, path := range []string{"/views/v", "/state"} {
+		r := ada.do("GET", "/spaces/"+space+"/plugins/none"+path, "")
+		for end := time.Now().Add(patience); r.status == http.StatusServiceUnavailable && time.Now().Before(end); {
+			r = ada.do("GET", "/spaces/"+space+"/plugins/none"+path, "") // a Space that was just made is being looked through
+		}
+		wantProblem(t, r, 404, "")
 	}
 }
