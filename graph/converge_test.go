@@ -253,6 +253,11 @@ func holds(t tester, l *graph.Log, s *graph.Space, want *model) {
 	sameList(t, "range", entryIDs(t, s.Range(ctx, graph.Key{}, graph.Key{Time: graph.MaxTime})), canonical)
 	pagesHold(t, l, s, want, messages)
 	tailHolds(t, l, s, want)
+	report, err := s.Check(ctx)
+	check(t, err)
+	if len(report.Problems) > 0 || report.Entries != len(want.order) || report.Messages != len(messages) {
+		t.Fatalf("check: %+v", report)
+	}
 }
 
 // pagesHold checks the reads in arrival order, page by page.
