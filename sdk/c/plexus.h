@@ -419,28 +419,35 @@ typedef struct {
 	const char *name;              /* as in the manifest */
 	void (*fold)(px_message);      /* takes one message in */
 	px_value (*view)(px_query);    /* answers from the state */
-	void (*command)(px_query);     /* says px_draft for what its caller shall say */
+	void (*command)(px_query);     /* says (px_say) what its caller shall say */
 	void (*react)(px_event);       /* the same, of itself, where the user turned it on */
 } px_plugin;
 
-/* px_draft_of says one message: its type ("" for none), content (none: empty), refs.messages and refs.nodes (lists of text, or
- * none) and, in react, the key it is said once by. */
-PX_UNUSED static void px_draft_of(px_text type, px_value content, px_value parents, px_value nodes, px_text key) {
+/* px_draft is one message to be said; what is left out is empty. */
+typedef struct {
+	px_text type;
+	px_value content, meta;  /* maps; content none: empty */
+	px_value parents, nodes; /* lists of text: refs.messages, refs.nodes */
+	px_text key;             /* react: it is said once by this key */
+} px_draft;
+
+PX_UNUSED static void px_put_pair(px_buf *b, uint64_t key, px_value v) {
+	if (v.n == 0) return;
+	px_put_head(b, 0, key);
+	px_put_raw(b, v.p, v.n);
+}
+
+/* px_say says a message, in command and react: px_say((px_draft){.type = PX("vote:cast"), .content = ...}). */
+PX_UNUSED static void px_say(px_draft d) {
+	static const uint8_t empty[] = {0xa0};
 	px_buf b = {0};
-	px_put_head(&b, 5, 1 + (type.n > 0) + (parents.n > 0) + (nodes.n > 0) + (key.n > 0));
-	if (type.n > 0) {
-		px_value t = px_string(type);
-		px_put_head(&b, 0, 1), px_put_raw(&b, t.p, t.n);
-	}
-	px_put_head(&b, 0, 2);
-	if (content.n > 0) px_put_raw(&b, content.p, content.n);
-	else px_put_head(&b, 5, 0);
-	if (parents.n > 0) px_put_head(&b, 0, 4), px_put_raw(&b, parents.p, parents.n);
-	if (nodes.n > 0) px_put_head(&b, 0, 5), px_put_raw(&b, nodes.p, nodes.n);
-	if (key.n > 0) {
-		px_value k = px_string(key);
-		px_put_head(&b, 0, 6), px_put_raw(&b, k.p, k.n);
-	}
+	px_put_head(&b, 5, 1 + (d.type.n > 0) + (d.meta.n > 0) + (d.parents.n > 0) + (d.nodes.n > 0) + (d.key.n > 0));
+	if (d.type.n > 0) px_put_pair(&b, 1, px_string(d.type));
+	px_put_pair(&b, 2, d.content.n > 0 ? d.content : (px_value){empty, 1});
+	px_put_pair(&b, 3, d.meta);
+	px_put_pair(&b, 4, d.parents);
+	px_put_pair(&b, 5, d.nodes);
+	if (d.key.n > 0) px_put_pair(&b, 6, px_string(d.key));
 	px_host_output_write(b.p, b.n);
 }
 

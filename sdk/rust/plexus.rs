@@ -603,6 +603,7 @@ pub struct Plugin {
 pub struct Draft {
     pub typ: &'static str,
     pub content: Map,
+    pub meta: Map,
     pub parents: List<Value>,
     pub nodes: List<Value>,
     pub key: &'static str, // reactions: a draft is sent once by it
@@ -610,12 +611,12 @@ pub struct Draft {
 
 impl Draft {
     pub fn new(typ: &'static str) -> Draft {
-        Draft { typ, content: Map::new(), parents: List::new(), nodes: List::new(), key: "" }
+        Draft { typ, content: Map::new(), meta: Map::new(), parents: List::new(), nodes: List::new(), key: "" }
     }
 
     pub fn say(self) {
         let mut b = List::new();
-        let has = [!self.typ.is_empty(), true, self.parents.len() > 0, self.nodes.len() > 0, !self.key.is_empty()];
+        let has = [!self.typ.is_empty(), true, self.meta.0.len() > 0, self.parents.len() > 0, self.nodes.len() > 0, !self.key.is_empty()];
         put_head(&mut b, 5, has.iter().filter(|h| **h).count() as u64);
         let mut put = |key: u64, has: bool, v: &dyn Encode| {
             if has {
@@ -625,9 +626,10 @@ impl Draft {
         };
         put(1, has[0], &self.typ);
         put(2, true, &self.content);
-        put(4, has[2], &self.parents);
-        put(5, has[3], &self.nodes);
-        put(6, has[4], &self.key);
+        put(3, has[2], &self.meta);
+        put(4, has[3], &self.parents);
+        put(5, has[4], &self.nodes);
+        put(6, has[5], &self.key);
         let out = b.items();
         unsafe { host::output_write(out.as_ptr(), out.len()) }
     }

@@ -148,10 +148,9 @@ static px_value view(px_query q) {
 }
 
 static void command(px_query q) {
-	const px_value none = {0};
 	if (px_same(q.name, PX("open"))) {
 		px_map p = read_poll(q.params);
-		px_draft_of(PX("vote:open"), px_map_end(&p), none, none, PX(""));
+		px_say((px_draft){.type = PX("vote:open"), .content = px_map_end(&p)});
 		return;
 	}
 	px_text id;
@@ -164,10 +163,10 @@ static void command(px_query q) {
 		if (!offers(p, option)) px_refuse("option must be one of the poll's options");
 		px_map content = {0};
 		px_put_text(&content, "option", option);
-		px_draft_of(PX("vote:cast"), px_map_end(&content), px_list_end(&parents), none, PX(""));
+		px_say((px_draft){.type = PX("vote:cast"), .content = px_map_end(&content), .parents = px_list_end(&parents)});
 	} else if (px_same(q.name, PX("close"))) {
 		if (!px_same(px_text_of(px_get(p, "sender")), q.caller)) px_refuse("only the one who opened a poll may close it");
-		px_draft_of(PX("vote:close"), none, px_list_end(&parents), none, PX(""));
+		px_say((px_draft){.type = PX("vote:close"), .parents = px_list_end(&parents)});
 	} else {
 		px_refuse("no such command");
 	}
