@@ -6,7 +6,6 @@ package graph
 import (
 	"context"
 	"iter"
-	"maps"
 	"slices"
 )
 
@@ -75,13 +74,6 @@ func (s *Space) Block(id ID) ([]byte, error) {
 		return nil, err
 	}
 	return e.block, nil
-}
-
-// Refusals says how many entries were refused for good since the start, by rule.
-func (s *Space) Refusals() map[Rule]uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return maps.Clone(s.refused)
 }
 
 // Forks returns authors with two entries of one seq, in order.
