@@ -21,11 +21,7 @@ func invite(x *exchange, in client.InviteCreate) (client.Invite, error) {
 }
 
 func listInvites(x *exchange) ([]client.Invite, error) {
-	out, err := x.h.cfg.Admin.Invites(x.r.Context())
-	if out == nil {
-		out = []client.Invite{}
-	}
-	return out, err
+	return x.h.cfg.Admin.Invites(x.r.Context())
 }
 
 func revokeInvite(x *exchange) (none, error) {

@@ -171,6 +171,7 @@ func kindName(t reflect.Type) string {
 
 // object makes an absent or null value nil, and refuses what is no JSON object.
 func object(name string, raw *json.RawMessage) error {
+	*raw = bytes.TrimSpace(*raw)
 	switch {
 	case len(*raw) == 0 || string(*raw) == "null":
 		*raw = nil

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"reflect"
 	"strconv"
 	"unicode/utf8"
 
@@ -22,6 +23,9 @@ func appendAnswer(b []byte, v any) []byte {
 		return appendMessages(b, v)
 	case json.RawMessage:
 		return append(b, v...)
+	}
+	if r := reflect.ValueOf(v); r.Kind() == reflect.Slice && r.IsNil() {
+		return append(b, "[]"...) // a list is never null
 	}
 	return appendJSON(b, v)
 }
