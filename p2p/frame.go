@@ -146,11 +146,9 @@ func (r *refused) Error() string { return "peer refused: " + r.code }
 
 // wire reads and writes frames on a stream. One goroutine may read while another writes.
 type wire struct {
-	s   network.Stream
-	r   *bufio.Reader
-	w   *bufio.Writer
-	in  uint64 // bytes read, by the reader
-	out uint64 // bytes written, by the writer
+	s network.Stream
+	r *bufio.Reader
+	w *bufio.Writer
 }
 
 func newWire(s network.Stream) *wire {
@@ -169,7 +167,6 @@ func (w *wire) put(t frameType, v any) error {
 	if err := writeFrame(w.w, t, body); err != nil {
 		return &cut{"write frame", err}
 	}
-	w.out += uint64(len(body)) + 5
 	return nil
 }
 
@@ -196,9 +193,7 @@ func (w *wire) next(wait time.Duration) (frameType, []byte, error) {
 	if err := w.s.SetReadDeadline(time.Now().Add(wait)); err != nil {
 		return 0, nil, &cut{"read frame", err}
 	}
-	t, body, err := readFrame(w.r)
-	w.in += uint64(len(body)) + 5
-	return t, body, err
+	return readFrame(w.r)
 }
 
 // expect reads a frame that must be of type t, or a refusal.

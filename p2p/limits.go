@@ -29,7 +29,6 @@ const (
 	maxRecords    = 32                          // signed peer records in a handshake: enough to find the others
 	maxRecord     = 4 << 10                     // bytes of one
 	maxRange      = 128 << 10                   // bytes of one range reconciliation message
-	maxRounds     = 64                          // range messages in one exchange: 16-way splitting needs 6 for 10 million entries
 	maxFrontiers  = 3                           // frontier rounds per exchange: live traffic always adds something
 	auditIDs      = 512                         // IDs looked at by one audit
 	maxAccessLog  = 200_000                     // access entries given to a joiner; the rest comes by sync

@@ -56,8 +56,6 @@ func (l *link) ask(f func(*job)) {
 	}
 }
 
-func (l *link) askAll() { l.ask(func(j *job) { j.all = true }) }
-
 func (l *link) askSpace(id graph.ID) {
 	l.ask(func(j *job) {
 		if j.spaces == nil {

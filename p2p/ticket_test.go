@@ -117,7 +117,8 @@ func TestTicketAddrs(t *testing.T) {
 		{"none", nil, nil},
 		{"loopback alone", []string{"/ip4/127.0.0.1/tcp/1", "/ip4/127.0.0.1/udp/1/quic-v1"}, []string{"/ip4/127.0.0.1/udp/1/quic-v1", "/ip4/127.0.0.1/tcp/1"}},
 		{
-			"the best first, no loopback", []string{"/ip4/127.0.0.1/tcp/1", "/ip4/10.0.0.1/tcp/1", "/ip6/fe80::1/tcp/1", "/ip4/10.0.0.1/udp/1/quic-v1", "/ip4/1.2.3.4/tcp/1"},
+			"the best first, no loopback",
+			[]string{"/ip4/127.0.0.1/tcp/1", "/ip4/10.0.0.1/tcp/1", "/ip6/fe80::1/tcp/1", "/ip4/10.0.0.1/udp/1/quic-v1", "/ip4/1.2.3.4/tcp/1"},
 			[]string{"/ip4/1.2.3.4/tcp/1", "/ip4/10.0.0.1/udp/1/quic-v1", "/ip4/10.0.0.1/tcp/1"},
 		},
 	}
