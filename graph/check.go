@@ -253,7 +253,7 @@ func (c *checker) entry(r decoded) error {
 	case len(missing) > 0:
 		c.report.problem("entry %s: its parent %s is missing", r.entry.id, missing[0])
 	}
-	m, err := c.d.entry(r.entry, r.head.flags, false)
+	m, err := c.d.entry(r.entry, r.head.flags)
 	if err != nil {
 		return err
 	}

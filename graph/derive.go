@@ -31,6 +31,7 @@ type derivation struct {
 	rows     map[NodeID]*author
 	paths    map[NodeID]map[ID]bool
 	arrivals map[ID]*arrived
+	lossy    bool // records may be missing: make up for them
 	problem  func(format string, args ...any)
 }
 
@@ -75,9 +76,9 @@ func (d *derivation) arrival(key, value []byte) bool {
 	return true
 }
 
-// entry derives one entry. fresh says to give it an arrival record where it has none. It returns the meta.
-func (d *derivation) entry(e *Entry, stored flags, fresh bool) (*meta, error) {
-	b, body := d.b, &e.body
+// entry derives one entry, whose stored flags are given. It returns the meta.
+func (d *derivation) entry(e *Entry, stored flags) (*meta, error) {
+	b, body, fresh := d.b, &e.body, false
 	m := &meta{space: b.s.num, kind: kindOf(body.Kind), time: body.Time, seq: body.Seq, author: body.Author}
 	if m.kind == kMessage {
 		if _, ok := e.Message(); !ok {
@@ -89,11 +90,11 @@ func (d *derivation) entry(e *Entry, stored flags, fresh bool) (*meta, error) {
 		return nil, err
 	}
 	may := m.may(row.shows(m.seq, e.id, d.paths[m.author]))
-	if got := d.arrived(e, m, fresh); got != nil {
+	if got := d.arrived(e, m); got != nil {
 		d.arrive(e, m, got, row, may, stored)
-		fresh = false
-	} else if fresh {
+	} else if d.lossy {
 		d.number(e, m, may)
+		fresh = true
 	}
 	n := len(b.numbers)
 	first := fresh && m.shown != 0
@@ -156,18 +157,16 @@ func (d *derivation) path(row *author) (map[ID]bool, error) {
 	return d.b.s.path(row.limit)
 }
 
-// arrived returns what the arrival records say of an entry, or nil. fresh: what doesn't fit counts for nothing.
-func (d *derivation) arrived(e *Entry, m *meta, fresh bool) *arrived {
+// arrived returns what the arrival records say of an entry, or nil.
+func (d *derivation) arrived(e *Entry, m *meta) *arrived {
 	got := d.arrivals[e.id]
 	if got == nil {
-		if !fresh {
-			d.problem("entry %s: has no arrival record", e.id)
-		}
+		d.problem("entry %s: has no arrival record", e.id)
 		return nil
 	}
 	if got.at.key.Time != m.time || got.kind != m.kind {
 		d.problem("entry %s: its arrival record %d is of another time or kind", e.id, got.pos)
-		if fresh {
+		if d.lossy {
 			return nil
 		}
 	}
@@ -203,6 +202,7 @@ func (d *derivation) arrive(e *Entry, m *meta, got *arrived, row *author, may bo
 		m.flags |= visible
 	}
 	if is != may && !row.pending {
+		d.b.authors[m.author].pending = d.lossy // to be reviewed
 		d.problem("entry %s: shown is %v, but its author's standing says %v", e.id, is, may)
 	}
 }

@@ -60,6 +60,7 @@ func (s *Space) rebuildLocked(ctx context.Context) (orphans []*Entry, err error)
 	defer s.mu.Unlock()
 	r := &rebuild{s: s, have: map[ID]bool{}}
 	r.d = newDerivation(s.log, s, func(string, ...any) {})
+	r.d.lossy = true
 	s.log.recent.forget()
 	for _, step := range []func(context.Context) error{r.begin, r.rows, r.arrivals, r.wipe, r.blocks, r.strangers, r.end} {
 		if err := step(ctx); err != nil {
@@ -75,6 +76,7 @@ type rebuild struct {
 	s       *Space
 	d       *derivation
 	have    map[ID]bool // entries written
+	last    Pos         // the last number given before
 	orphans []*Entry
 	size    int // of their blocks
 	ops     []Op
@@ -82,6 +84,9 @@ type rebuild struct {
 
 // begin leaves a mark that it isn't done.
 func (r *rebuild) begin(context.Context) error {
+	r.s.log.commit.Lock()
+	r.last = r.s.log.next
+	r.s.log.commit.Unlock()
 	return r.write(Op{Kind: Set, Key: rebuildKey(r.s.num)})
 }
 
@@ -178,7 +183,7 @@ func (r *rebuild) blocks(ctx context.Context) error {
 				r.drop(d)
 				continue
 			}
-			m, err := r.d.entry(d.entry, d.head.flags, true)
+			m, err := r.d.entry(d.entry, d.head.flags)
 			if err != nil {
 				return err
 			}
@@ -291,7 +296,7 @@ func (r *rebuild) runs(ctx context.Context) error {
 		}
 		a, err := readArrival(kv.Key, kv.Value)
 		switch was := r.d.arrivals[a.at.key.ID]; {
-		case err != nil || was != nil && !was.claimed && was.at == a.at:
+		case err != nil || a.pos <= r.last && (was == nil || !was.claimed):
 			err = r.put(Op{Kind: Del, Key: slices.Clone(kv.Key)})
 		case a.pos == last+1 && last > 0:
 			last = a.pos
