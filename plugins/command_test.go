@@ -80,7 +80,7 @@ func TestEffectsNeedAGrant(t *testing.T) {
 	r := newReplica(t, w.build(abi.Plugin{Name: "p", Accepts: []string{"x"}, Grants: []string{"random"}}))
 	r.say("ann", "x", obj{})
 	r.hash("p")
-	list, err := r.host.Plugins(r.space.ID())
+	list, err := r.host.Plugins(r.ctx(), r.space.ID())
 	r.must(err)
 	if list[0].Marked != 1 || !strings.Contains(list[0].Reason, "commands and reactions alone") {
 		t.Errorf("%+v", list[0])

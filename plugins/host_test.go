@@ -279,7 +279,7 @@ func TestRefusedMessagesAreMarked(t *testing.T) {
 	c := r.say("worker", "checkpoint", obj{"id": "c"})
 	r.say("worker", "", obj{"option": "mine"}, c.ID())
 	r.hash("checkpoint")
-	list, err := r.host.Plugins(r.space.ID())
+	list, err := r.host.Plugins(r.ctx(), r.space.ID())
 	r.must(err)
 	if len(list) != 1 || list[0].Folded != 3 || list[0].Marked != 2 || !strings.Contains(list[0].Reason, "own author") || !list[0].Current {
 		t.Errorf("plugins: %+v", list)

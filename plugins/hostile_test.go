@@ -92,7 +92,7 @@ func TestHostileGuestsAreContained(t *testing.T) {
 			if took := time.Since(start); took > 5*time.Second {
 				t.Errorf("took %s", took)
 			}
-			list, err := r.host.Plugins(r.space.ID())
+			list, err := r.host.Plugins(r.ctx(), r.space.ID())
 			r.must(err)
 			if list[0].Folded != 2 || list[0].Marked != 2 || !strings.Contains(list[0].Reason, bad.reason) {
 				t.Errorf("bad: %+v, want the reason %q", list[0], bad.reason)

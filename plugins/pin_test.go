@@ -34,7 +34,7 @@ func (r *replica) version(name string) string {
 		return ""
 	}
 	r.must(err)
-	list, err := r.host.Plugins(r.space.ID())
+	list, err := r.host.Plugins(r.ctx(), r.space.ID())
 	r.must(err)
 	for _, p := range list {
 		if p.Name == name {

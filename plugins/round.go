@@ -412,15 +412,22 @@ func (h *Host) commit(ops []graph.Op, done []*slot, cursor graph.Pos) error {
 
 // waitUntil waits for the slot to cover the log up to a position, for at most ViewWait.
 func (h *Host) waitUntil(ctx context.Context, k slotKey, target graph.Pos) {
+	h.wait(ctx, func() bool {
+		s := h.slots[k]
+		return h.seen >= target && (s != nil && s.pub.current || s == nil && h.listed[k.space])
+	})
+}
+
+// wait waits until something is so, for at most ViewWait, or until Run has ended. ok is asked under state.
+func (h *Host) wait(ctx context.Context, ok func() bool) {
 	ctx, cancel := context.WithTimeout(ctx, h.config.bounds.wait)
 	defer cancel()
 	for {
 		change := h.change()
 		h.state.RLock()
-		s, seen, fault := h.slots[k], h.seen, h.fault
-		ok := s != nil && s.pub.current && seen >= target || s == nil && h.listed[k.space] && seen >= target
+		done := ok() || h.fault != nil
 		h.state.RUnlock()
-		if ok || fault != nil {
+		if done {
 			return
 		}
 		h.kick()

@@ -18,19 +18,22 @@ import (
 	"plexus/sdk/abi"
 )
 
+// Action is a view or command as the manifest describes it.
+type Action = abi.Command
+
 // Info says what a plugin is and how far its state has come.
 type Info struct {
-	Name     string        `json:"name"`
-	Version  string        `json:"version"`
-	File     string        `json:"file"` // the CID of the Wasm file
-	About    string        `json:"about,omitempty"`
-	Accepts  []string      `json:"accepts"`
-	Views    []abi.Command `json:"views"` // with the JSON Schema of their parameters
-	Commands []abi.Command `json:"commands"`
-	Current  bool          `json:"current"`          // the state covers all visible messages
-	Folded   uint64        `json:"folded"`           // messages in the state
-	Marked   uint64        `json:"marked"`           // of these, how many were refused or trapped; their writes are left out
-	Reason   string        `json:"reason,omitempty"` // of the last one marked
+	Name     string   `json:"name"`
+	Version  string   `json:"version"`
+	File     string   `json:"file"` // the CID of the Wasm file
+	About    string   `json:"about,omitempty"`
+	Accepts  []string `json:"accepts"`
+	Views    []Action `json:"views"` // with the JSON Schema of their parameters
+	Commands []Action `json:"commands"`
+	Current  bool     `json:"current"`          // the state covers all visible messages
+	Folded   uint64   `json:"folded"`           // messages in the state
+	Marked   uint64   `json:"marked"`           // of these, how many were refused or trapped; their writes are left out
+	Reason   string   `json:"reason,omitempty"` // of the last one marked
 }
 
 // View asks a plugin's view in a Space, on behalf of a Node (zero: nobody). params is a JSON object or nil. It waits,
@@ -288,11 +291,13 @@ func hashState(r graph.Records, num uint32) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// Plugins lists the plugins of a Space by name; ErrNotFound for an unknown Space.
-func (h *Host) Plugins(space graph.ID) ([]Info, error) {
+// Plugins lists the plugins of a Space by name; ErrNotFound for an unknown Space. It waits, as View does, for them to be compiled, and not for their
+// state.
+func (h *Host) Plugins(ctx context.Context, space graph.ID) ([]Info, error) {
 	if _, err := h.log.Space(space); err != nil {
 		return nil, err
 	}
+	h.wait(ctx, func() bool { return h.listed[space] })
 	h.state.RLock()
 	defer h.state.RUnlock()
 	out := []Info{}

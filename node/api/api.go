@@ -17,6 +17,7 @@ type Config struct {
 	Inbox     Inbox
 	Views     Views
 	Admin     Admin
+	Plugins   Plugins // nil: no plugins, no commands
 
 	MCP     http.Handler // served at /mcp; it looks after its own authentication. nil: 404
 	Page    http.Handler // what is no route of the table (the web page). nil: 404

@@ -36,6 +36,7 @@ var served = []string{
 	"GET /spaces/{id}",
 	"GET /spaces/{id}/messages",
 	"GET /spaces/{id}/messages/{mid}/sse",
+	"GET /spaces/{id}/plugins",
 	"GET /spaces/{id}/plugins/{name}/state",
 	"GET /spaces/{id}/plugins/{name}/views/{view}",
 	"GET /spaces/{id}/sse",
@@ -50,6 +51,7 @@ var served = []string{
 	"POST /nodes/{id}/inbox/ack",
 	"POST /spaces",
 	"POST /spaces/{id}/messages",
+	"POST /spaces/{id}/plugins/{name}/commands/{command}",
 	"PUT /nodes/{id}/identities",
 }
 

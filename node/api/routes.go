@@ -148,7 +148,7 @@ func streamRoutes() []route {
 }
 
 func pluginRoutes() []route {
-	return []route{
+	return append(commandRoutes(), []route{
 		{
 			method: "GET", path: "/spaces/{id}/plugins/{name}/views/{view}", name: "view", summary: "One view of a plugin's state", who: member,
 			params: []param{{name: "params", doc: "A JSON object for the view. Other query parameters are given to it as strings."}},
@@ -158,7 +158,7 @@ func pluginRoutes() []route {
 			method: "GET", path: "/spaces/{id}/plugins/{name}/state", name: "pluginState", who: member,
 			summary: "The hash equal replicas of a plugin's state share", action: give(http.StatusOK, pluginState),
 		},
-	}
+	}...)
 }
 
 func adminRoutes() []route {

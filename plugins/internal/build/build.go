@@ -41,7 +41,7 @@ func Go(dir string) ([]byte, error) {
 	}
 	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=", "-o", out, ".")
 	cmd.Dir = abs
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=", "GOWASM=", "CGO_ENABLED=0")
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=", "GOWASM=", "GOWORK=off", "CGO_ENABLED=0")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	if err := cmd.Run(); err != nil {
@@ -51,7 +51,10 @@ func Go(dir string) ([]byte, error) {
 }
 
 // Pack appends the sections of each pattern's folder.
-func Pack(wasm []byte, patterns []string) ([]byte, error) {
+func Pack(wasm []byte, patterns []string) ([]byte, error) { return PackWith(wasm, patterns, nil) }
+
+// PackWith is Pack with the bytes of some sections, by name, instead of the folder's files.
+func PackWith(wasm []byte, patterns []string, instead map[string][]byte) ([]byte, error) {
 	m := abi.Manifest{ABI: abi.Version}
 	type section struct {
 		name string
@@ -78,7 +81,11 @@ func Pack(wasm []byte, patterns []string) ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			sections = append(sections, section{part.section + p.Name, b})
+			name := part.section + p.Name
+			if other, ok := instead[name]; ok {
+				b = other
+			}
+			sections = append(sections, section{name, b})
 		}
 	}
 	b, err := json.Marshal(m)

@@ -1,0 +1,273 @@
+package main
+
+// This file holds do: a plugin's command, with flags made from the JSON Schema of its parameters.
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"plexus/sdk/client"
+)
+
+func (a *app) doCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "do SPACE [PLUGIN [COMMAND [--PARAMETER value …]]]", Short: "Have a plugin's command say what follows",
+		Long: `Ask a plugin's command: it looks at the Space's state, and what it answers is sent as this Node. The parameters are flags, which
+each command has of its own: plexus do SPACE PLUGIN COMMAND --help lists them. With fewer arguments: what there is.`,
+		Example: "  plexus do release-42\n  plexus do release-42 checkpoint submit --help\n" +
+			"  plexus do release-42 checkpoint submit --id deploy-7 --title 'Deploy build 7?' --options Approve --options Wait\n" +
+			"  plexus do release-42 checkpoint answer --checkpoint bafy… --option Approve",
+		DisableFlagParsing: true, // the flags are known only once the daemon was asked
+		// The flags before the first argument are looked at here, so the usual preparation comes after.
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.do(cmd, args) }
+	return cmd
+}
+
+func (a *app) do(cmd *cobra.Command, args []string) error {
+	words, rest, err := a.leading(cmd, args)
+	if err != nil {
+		return err
+	}
+	help := slices.Contains(rest, "--help") || slices.Contains(rest, "-h")
+	if len(words) == 0 {
+		if help {
+			return cmd.Help()
+		}
+		return wrongUse("plexus do SPACE shows its plugins", "which Space?")
+	}
+	if len(words) < 3 && !help && len(rest) > 0 {
+		return wrongUse("plexus do "+strings.Join(words, " ")+" shows what there is", "flags come behind SPACE PLUGIN COMMAND")
+	}
+	return a.asNode(cmd.Context(), func(c *client.Client) error {
+		id, err := spaceID(cmd.Context(), c, words[0])
+		if err != nil {
+			return err
+		}
+		list, err := c.Plugins(cmd.Context(), id)
+		if err != nil {
+			return err
+		}
+		if len(words) < 3 {
+			return a.showPlugins(list, words[1:])
+		}
+		action, err := findCommand(list, words[1], words[2])
+		if err != nil {
+			return err
+		}
+		p := newParameters(action)
+		if help {
+			return a.print(action, func(w io.Writer) { p.usage(w, words) })
+		}
+		body, err := p.parse(cmd, rest)
+		if err != nil {
+			return err
+		}
+		sent, err := c.Do(cmd.Context(), id, words[1], words[2], body)
+		if err != nil {
+			return err
+		}
+		return a.print(sent, func(w io.Writer) {
+			for _, m := range sent {
+				fmt.Fprintln(w, m.ID)
+			}
+		})
+	})
+}
+
+// leading takes the verb's flags and words up to the third word; the rest is the command's.
+func (a *app) leading(cmd *cobra.Command, args []string) (words, rest []string, err error) {
+	for len(words) < 3 {
+		fs := pflag.NewFlagSet("do", pflag.ContinueOnError)
+		fs.AddFlagSet(cmd.Root().PersistentFlags())
+		fs.SetInterspersed(false)
+		fs.SetOutput(io.Discard)
+		if i := slices.IndexFunc(args, func(s string) bool { return s == "--help" || s == "-h" }); i == 0 {
+			return words, args, a.start(cmd)
+		}
+		if err := fs.Parse(args); err != nil {
+			return nil, nil, usageError(err, "plexus do")
+		}
+		args = fs.Args()
+		if len(args) == 0 {
+			break
+		}
+		words, args = append(words, args[0]), args[1:]
+	}
+	if err := a.common(cmd, args); err != nil {
+		return nil, nil, err
+	}
+	return words, args, a.start(cmd)
+}
+
+// common takes the flags every verb has out of a command's own: who asks must be known before the command's flags are.
+func (a *app) common(cmd *cobra.Command, args []string) error {
+	fs := pflag.NewFlagSet("do", pflag.ContinueOnError)
+	fs.AddFlagSet(cmd.Root().PersistentFlags())
+	fs.BoolP("help", "h", false, "")
+	fs.ParseErrorsAllowlist.UnknownFlags = true
+	fs.SetOutput(io.Discard)
+	if err := fs.Parse(args); err != nil {
+		return usageError(err, "plexus do")
+	}
+	return nil
+}
+
+func (a *app) showPlugins(list []client.Plugin, name []string) error {
+	if len(name) > 0 {
+		list = slices.DeleteFunc(list, func(p client.Plugin) bool { return p.Name != name[0] })
+		if len(list) == 0 {
+			return &client.Error{Code: client.CodeNotFound, Detail: fmt.Sprintf("no plugin %q here", name[0]), Hint: "plexus do SPACE lists the plugins"}
+		}
+	}
+	return a.print(list, func(w io.Writer) {
+		for _, p := range list {
+			fmt.Fprintf(w, "%s %s  %s\n", plain(p.Name), plain(p.Version), plain(p.About))
+			for _, c := range p.Commands {
+				fmt.Fprintf(w, "  do    %-12s %s\n", plain(c.Name), plain(c.About))
+			}
+			for _, c := range p.Views {
+				fmt.Fprintf(w, "  view  %-12s %s\n", plain(c.Name), plain(c.About))
+			}
+		}
+	})
+}
+
+func findCommand(list []client.Plugin, plugin, command string) (client.PluginAction, error) {
+	var names []string
+	for _, p := range list {
+		if p.Name != plugin {
+			continue
+		}
+		for _, c := range p.Commands {
+			if c.Name == command {
+				return c, nil
+			}
+			names = append(names, c.Name)
+		}
+		return client.PluginAction{}, &client.Error{
+			Code: client.CodeNotFound, Detail: fmt.Sprintf("plugin %s has no command %q", plugin, command), Hint: "it has: " + strings.Join(names, ", "),
+		}
+	}
+	return client.PluginAction{}, &client.Error{Code: client.CodeNotFound, Detail: fmt.Sprintf("no plugin %q here", plugin), Hint: "plexus do SPACE lists the plugins"}
+}
+
+// parameters are a command's flags.
+type parameters struct {
+	action   client.PluginAction
+	flags    *pflag.FlagSet
+	types    map[string]string // name → JSON type
+	required []string
+}
+
+// schema is what flags are made of: the rest of a JSON Schema is the plugin's to check.
+type schema struct {
+	Required   []string `json:"required"`
+	Properties map[string]struct {
+		Type        string   `json:"type"`
+		Description string   `json:"description"`
+		Enum        []string `json:"enum"`
+	} `json:"properties"`
+}
+
+func newParameters(action client.PluginAction) *parameters {
+	p := &parameters{action: action, flags: pflag.NewFlagSet(action.Name, pflag.ContinueOnError), types: map[string]string{}}
+	p.flags.SetOutput(io.Discard)
+	p.flags.String("params", "", "all parameters as one JSON object, instead of the others")
+	var s schema
+	if json.Unmarshal(action.Params, &s) != nil {
+		return p // no schema we can read: --params takes everything
+	}
+	for name, property := range s.Properties {
+		if p.flags.Lookup(name) != nil || name == "" || name == "help" {
+			continue
+		}
+		about := property.Description
+		if len(property.Enum) > 0 {
+			about = strings.TrimSpace(about + " One of: " + strings.Join(property.Enum, ", ") + ".")
+		}
+		if slices.Contains(s.Required, name) {
+			p.required = append(p.required, name)
+			about = strings.TrimSpace(about + " Required.")
+		}
+		p.types[name] = property.Type
+		switch property.Type {
+		case "array":
+			p.flags.StringArray(name, nil, strings.TrimSpace(about+" May be given again."))
+		case "boolean":
+			p.flags.Bool(name, false, about)
+		default:
+			p.flags.String(name, "", about)
+		}
+	}
+	return p
+}
+
+func (p *parameters) usage(w io.Writer, words []string) {
+	fmt.Fprintf(w, "%s\n\nUsage:\n  plexus do %s [flags]\n\nFlags:\n%s", plain(p.action.About), strings.Join(words, " "), plain(p.flags.FlagUsages()))
+}
+
+// parse makes the parameters' object of the flags.
+func (p *parameters) parse(cmd *cobra.Command, args []string) (json.RawMessage, error) {
+	cmd.Root().PersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if p.flags.Lookup(f.Name) == nil && (f.Shorthand == "" || p.flags.ShorthandLookup(f.Shorthand) == nil) {
+			p.flags.AddFlag(f)
+		}
+	})
+	if err := p.flags.Parse(args); err != nil {
+		return nil, usageError(err, "plexus do … "+p.action.Name)
+	}
+	if extra := p.flags.Args(); len(extra) > 0 {
+		return nil, wrongUse("parameters are flags: --name value", "%q is no flag", extra[0])
+	}
+	if whole, _ := p.flags.GetString("params"); whole != "" {
+		return object("--params", []byte(whole))
+	}
+	out := map[string]any{}
+	var bad error
+	p.flags.Visit(func(f *pflag.Flag) {
+		t, mine := p.types[f.Name]
+		if !mine {
+			return
+		}
+		v, err := p.value(f, t)
+		if err != nil && bad == nil {
+			bad = err
+		}
+		out[f.Name] = v
+	})
+	if bad != nil {
+		return nil, bad
+	}
+	for _, name := range p.required {
+		if _, ok := out[name]; !ok {
+			return nil, wrongUse("give it; --help lists the flags", "--%s is required", name)
+		}
+	}
+	return json.Marshal(out)
+}
+
+// value turns a flag's text into what the schema says.
+func (p *parameters) value(f *pflag.Flag, t string) (any, error) {
+	text := f.Value.String()
+	switch t {
+	case "array":
+		list, err := p.flags.GetStringArray(f.Name)
+		return list, err
+	case "boolean":
+		return text == "true", nil
+	case "string", "":
+		return text, nil
+	}
+	if !json.Valid([]byte(text)) {
+		return nil, wrongUse("give JSON, such as 3 or {\"a\":1}", "--%s must be of type %s", f.Name, t)
+	}
+	return json.RawMessage(text), nil
+}
