@@ -74,7 +74,7 @@ var law = map[string]rule{
 	},
 	"cmd/plexus": {
 		ours:    []string{"graph", "node", "node/api", "plugins/kit", "sdk/client"}, // graph for its sentinels: exit codes
-		outside: []string{"github.com/spf13/cobra", "github.com/modelcontextprotocol/go-sdk", "golang.org/x/sys"},
+		outside: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/modelcontextprotocol/go-sdk", "golang.org/x/sys"},
 		goes:    true,
 	},
 	"sdk":           {}, // the guest SDKs as files, for scaffolding
