@@ -98,9 +98,11 @@ type run struct {
 	first, last Pos
 }
 
-// runs yields the runs that end after a position; reverse is from the newest.
+// runs yields the runs that end after a position; reverse is from the newest. Runs of one Space that follow each other come as one, up
+// to about a page: where every send is a run, a reader does one scan a page and not one a record.
 func (l *Log) runs(after Pos, reverse bool) iter.Seq2[run, error] {
 	return func(yield func(run, error) bool) {
+		var r run
 		for kv, err := range l.st.Scan(runKey(after+1), []byte{ksRun + 1}, reverse) {
 			if err == nil && (len(kv.Key) != 9 || len(kv.Value) != 12) {
 				err = corrupt("run", kv.Value)
@@ -109,10 +111,33 @@ func (l *Log) runs(after Pos, reverse bool) iter.Seq2[run, error] {
 				yield(run{}, err)
 				return
 			}
-			r := run{num(binary.BigEndian.Uint32(kv.Value)), get64[Pos](kv.Value[4:]), get64[Pos](kv.Key[1:])}
-			if !yield(r, nil) {
+			next := run{num(binary.BigEndian.Uint32(kv.Value)), get64[Pos](kv.Value[4:]), get64[Pos](kv.Key[1:])}
+			if r.join(next) {
+				continue
+			}
+			if r.last != 0 && !yield(r, nil) {
 				return
 			}
+			r = next
+		}
+		if r.last != 0 {
+			yield(r, nil)
 		}
 	}
+}
+
+// join takes a neighbour in, on either side, if it is of the same Space and the run isn't a page long yet.
+func (r *run) join(n run) bool {
+	if r.last == 0 || r.space != n.space || r.last-r.first >= tailPage {
+		return false
+	}
+	switch {
+	case n.first == r.last+1:
+		r.last = n.last
+	case n.last+1 == r.first:
+		r.first = n.first
+	default:
+		return false
+	}
+	return true
 }

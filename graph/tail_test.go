@@ -210,3 +210,41 @@ func (f *failing) Apply(ops []graph.Op) (func() error, error) {
 	failed := f.sync
 	return func() error { return errors.Join(failed, wait()) }, err
 }
+
+// Many short runs of two Spaces, alternating and not, come in the order of arrival, forwards and back.
+func TestRuns(t *testing.T) {
+	r := newReplica(t, everybody, newClock())
+	other, err := r.Create(t.Context(), named(t, "other"))
+	check(t, err)
+	spaces := []*graph.Space{r.s, other}
+	var want []graph.ID
+	for i := range 900 {
+		s := spaces[0]
+		if i%7 == 0 || i/300 == 1 {
+			s = spaces[1]
+		}
+		st, err := s.Send(t.Context(), key(i%3), draft("x"), nil)
+		check(t, err)
+		want = append(want, st.Entry.ID())
+	}
+	for _, after := range []int{0, 1, 299, 300, 301, 899} {
+		var got []graph.ID
+		for st, err := range r.Tail(t.Context(), graph.Pos(after)) {
+			check(t, err)
+			if got = append(got, st.Entry.ID()); st.Pos == r.Last() {
+				break
+			}
+		}
+		if !slices.Equal(got, want[after:]) {
+			t.Errorf("the tail after %d is out of order", after)
+		}
+		page, err := r.All(t.Context(), graph.Page{After: graph.Pos(after), HasAfter: true, Limit: 50})
+		if err != nil || !slices.Equal(ids(page), want[after:min(after+50, 900)]) {
+			t.Errorf("the page after %d: %v, %v", after, ids(page), err)
+		}
+		page, err = r.All(t.Context(), graph.Page{Limit: 900 - after})
+		if n := len(page); err != nil || !slices.Equal(ids(page), want[900-n:]) {
+			t.Errorf("the newest %d: %v, %v", 900-after, ids(page), err)
+		}
+	}
+}
