@@ -236,9 +236,13 @@ func (n *Node) moveTo(ctx context.Context, g graph.Genesis) error {
 	return n.enrolAll(ctx)
 }
 
-// Verify walks every Space: hashes, signatures, rules, and each index against the entries.
+// Verify walks every Space, hashes, signatures, rules, and each index against the entries, and what the Spaces share.
 func (n *Node) Verify(ctx context.Context) (client.VerifyReport, error) {
-	out := client.VerifyReport{Problems: []string{}}
+	shared, err := n.log.Check(ctx)
+	if err != nil {
+		return client.VerifyReport{}, fmt.Errorf("verify: %w", err)
+	}
+	out := client.VerifyReport{Problems: append([]string{}, shared.Problems...)}
 	for _, id := range n.log.Spaces() {
 		sp, err := n.log.Space(id)
 		if err != nil {

@@ -65,7 +65,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	refused := map[graph.Rule]uint64{}
 	for _, sp := range spaces {
 		t.add(sp)
-		for rule, n := range sp.Refusals() {
+		for rule, n := range sp.Refused() {
 			refused[rule] += n
 		}
 	}
