@@ -64,12 +64,22 @@ func (l *leaf) join(r *leaf) *leaf {
 	return &c
 }
 
-// set returns the tree with a key's value replaced or added; value becomes the tree's.
+// set returns the tree with a key's value replaced or added; value becomes the tree's. A key has the same weight each time.
 func (l *leaf) set(key string, value []byte, weight uint64) *leaf {
-	low, high := l.split(key)
-	_, high = high.split(key + "\x00")
-	n := &leaf{key: key, value: value, weight: weight}
-	return low.join(n).join(high)
+	if l == nil || weight > l.weight { // then the key isn't below l
+		low, high := l.split(key)
+		return &leaf{key: key, value: value, weight: weight, left: low, right: high}
+	}
+	c := *l
+	switch {
+	case key < l.key:
+		c.left = l.left.set(key, value, weight)
+	case key > l.key:
+		c.right = l.right.set(key, value, weight)
+	default:
+		c.value = value
+	}
+	return &c
 }
 
 // cut returns the tree without lo ≤ key < hi.
