@@ -4,7 +4,6 @@ package kit
 // they may arrive.
 
 import (
-	"bytes"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/json"
@@ -163,10 +162,11 @@ func (s *scene) heads(m TraceMessage, mine tip) []graph.ID {
 	return heads
 }
 
-// resolve puts IDs where JSON has a text "$label" or "@label".
+// resolve puts IDs where JSON has a text "$label" or "@label". White space and the order of keys are made the same, so that a trace
+// can be printed anew without becoming other messages.
 func (s *scene) resolve(raw json.RawMessage) (json.RawMessage, error) {
-	if len(raw) == 0 || !bytes.ContainsAny(raw, "$@") {
-		return raw, nil
+	if len(raw) == 0 {
+		return nil, nil
 	}
 	v, err := decode(raw)
 	if err != nil {
@@ -176,7 +176,7 @@ func (s *scene) resolve(raw json.RawMessage) (json.RawMessage, error) {
 }
 
 func decode(raw []byte) (v any, err error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
+	d := json.NewDecoder(strings.NewReader(string(raw)))
 	d.UseNumber()
 	err = d.Decode(&v)
 	return v, err
