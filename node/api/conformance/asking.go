@@ -2,6 +2,8 @@
 
 package main
 
+//lint:file-ignore SA1019 the suite asks for what is deprecated, as long as clients speak it
+
 // This file holds the tools that ask the client something: by requests of their own on the older wire, by results that
 // ask to be called again on the newer one.
 

@@ -2,6 +2,8 @@
 
 package main
 
+//lint:file-ignore SA1019 the suite asks for what is deprecated, as long as clients speak it
+
 // This file holds the tools that only answer, and those that talk while they work: progress, logging, a stream that
 // is closed on the way.
 
