@@ -282,6 +282,13 @@ func (g guestCall) timer(key string, at int64) {
 	e.timers[key] = at
 }
 
-func timerSet(g guestCall, s []uint64) { g.timer(g.key(s[0], s[1]), max(0, int64(s[2]))) }
+func timerSet(g guestCall, s []uint64) { g.timer(g.timerName(s[0], s[1]), max(0, int64(s[2]))) }
 
-func timerDel(g guestCall, s []uint64) { g.timer(g.key(s[0], s[1]), -1) }
+func timerDel(g guestCall, s []uint64) { g.timer(g.timerName(s[0], s[1]), -1) }
+
+func (g guestCall) timerName(p, n uint64) string {
+	if uint32(n) == 0 {
+		panic(trapError("a timer without a name"))
+	}
+	return g.text(p, n, abi.MaxKey)
+}

@@ -169,10 +169,7 @@ func (h *Host) read(ctx context.Context, sp *spec, s *slot, c *call) (outcome, e
 	}
 	c.state = &storedState{records: h.records, num: s.pub.num}
 	c.world = &viewWorld{space: s.space, attestor: attestorOf(h.log.Rights()), names: names{}}
-	export := abi.ExportView
-	if c.kind == callCommand {
-		export = abi.ExportCommand
-	}
+	export := map[callKind]string{callView: abi.ExportView, callCommand: abi.ExportCommand, callReact: abi.ExportReact}[c.kind]
 	out, err := inst.run(ctx, export, c)
 	h.logGuest(sp.plugin.Name, graph.ID{}, c, out)
 	return out, err

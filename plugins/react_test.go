@@ -1,0 +1,144 @@
+package plugins
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"plexus/graph"
+	"plexus/sdk/abi"
+)
+
+// greeter answers each message of type x with a draft of type "seen" that refers to nothing, and sets a timer that was due long ago; to a timer it
+// answers with a draft of type "rang".
+func greeter() []byte {
+	draft := func(typ string) string {
+		b := abi.AppendText(abi.AppendInt(abi.AppendMap(nil, 2), abi.DraftType), typ)
+		return string(abi.Append(abi.AppendInt(b, abi.DraftContent), abi.Fields{"from": "plugin"}))
+	}
+	seen, rang := draft("seen"), draft("rang")
+	w := wasm{
+		imports: []wasmImport{{"output_write", 2, 0}, {"input_read", 1, 0}, {"timer_del", 2, 0}},
+		data:    seen + rang + "bell",
+	}
+	at := int64(16)
+	w.funcs = append(w.funcs,
+		wasmFunc{export: abi.ExportFold, params: 1, results: 1, code: num(0)},
+		wasmFunc{export: abi.ExportReact, params: 1, results: 1, code: ops(
+			num(1024), callFn(1), // the input: a map whose second key says what it is about
+			num(1024+1+1+5), []byte{0x2d, 0, 0}, num(abi.InMessage), []byte{0x46, 0x04, 0x40}, // its byte is 1: a message
+			num(at), num(int64(len(seen))), callFn(0),
+			[]byte{0x05},
+			num(at+int64(len(seen))), num(int64(len(rang))), callFn(0),
+			opEnd, num(at+int64(len(seen)+len(rang))), num(4), callFn(2), num(0))})
+	return w.build(abi.Plugin{Name: "gree", Accepts: []string{"x"}, React: true, Grants: []string{"timer"}})
+}
+
+// reacting runs a Reaction until stop is called.
+func (r *replica) reacting(node, plugin string) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func(h *Host) { done <- h.React(ctx, Reaction{Space: r.space.ID(), Plugin: plugin, Key: key(node)}) }(r.host)
+	return func() {
+		cancel()
+		r.must(<-done)
+	}
+}
+
+// said counts the visible messages of a type.
+func (r *replica) said(typ string) (n int) {
+	for e, err := range r.space.Range(r.ctx(), keyMin, keyMax) {
+		r.must(err)
+		if m, ok := e.Message(); ok && m.Type() == typ {
+			n++
+		}
+	}
+	return n
+}
+
+func TestReactionsAreSentOnce(t *testing.T) {
+	r := newReplica(t, greeter())
+	r.say("ann", "x", obj{"n": "before"})
+	r.hash("gree")
+	stop := r.reacting("bot", "gree")
+	// The cursor is written before anything is answered for.
+	a := &reactor{host: r.host, plugin: "gree", node: id("bot"), space: r.space}
+	a.name = reactionName(r.space.ID(), "gree", id("bot"))
+	r.until("started", func() bool { _, err := r.host.records.Get(a.record(kindCursor, "")); return err == nil })
+	r.say("ann", "x", obj{"n": 1})
+	r.say("ann", "y", obj{"n": "of another type"})
+	r.say("bot", "x", obj{"n": "its own"})
+	r.until("answered", func() bool { return r.said("seen") == 1 })
+	stop()
+	stop = r.reacting("bot", "gree")
+	r.say("ann", "x", obj{"n": 2})
+	r.until("answered again", func() bool { return r.said("seen") == 2 })
+	stop()
+
+	// The cursor lost, as if the machine had died before it was written: nothing is said twice.
+	r.must(r.host.records.Apply(graph.Op{Kind: graph.Set, Key: a.record(kindCursor, ""), Value: make([]byte, 8)}))
+	stop = r.reacting("bot", "gree")
+	r.say("ann", "x", obj{"n": 3})
+	r.until("answered a third time", func() bool { return r.said("seen") >= 4 })
+	stop()
+	if n := r.said("seen"); n != 4 { // 1, 2, 3, and the one before it began
+		t.Errorf("%d answers to 4 messages", n)
+	}
+}
+
+func TestTimersRingOnce(t *testing.T) {
+	r := newReplica(t, greeter())
+	r.hash("gree")
+	a := &reactor{host: r.host, plugin: "gree", node: id("bot"), space: r.space}
+	a.name = reactionName(r.space.ID(), "gree", id("bot"))
+	ops, err := a.timerOps(map[string]int64{"bell": time.Now().Add(20 * time.Millisecond).UnixMicro(), "later": time.Now().Add(time.Hour).UnixMicro(), "gone": -1})
+	r.must(err)
+	r.must(r.host.records.Apply(ops...))
+	stop := r.reacting("bot", "gree")
+	r.until("rung", func() bool { return r.said("rang") == 1 })
+	stop()
+	r.restart()
+	stop = r.reacting("bot", "gree")
+	r.say("ann", "x", obj{})
+	r.until("answered", func() bool { return r.said("seen") == 1 })
+	stop()
+	a.host = r.host
+	timers, err := a.timers()
+	r.must(err)
+	if len(timers) != 1 || timers[0].name != "later" || r.said("rang") != 1 {
+		t.Errorf("timers %+v, rung %d times", timers, r.said("rang"))
+	}
+}
+
+func TestTimersAreBounded(t *testing.T) {
+	r := newReplica(t, greeter())
+	a := &reactor{host: r.host, plugin: "gree", node: id("bot"), space: r.space}
+	set := map[string]int64{}
+	for i := range maxTimers + 10 {
+		set[strings.Repeat("t", i%100+1)+string(rune('a'+i/100))] = int64(i)
+	}
+	ops, err := a.timerOps(set)
+	r.must(err)
+	if len(ops) != maxTimers {
+		t.Errorf("%d timers are set", len(ops))
+	}
+}
+
+func TestReactionsThatCantBe(t *testing.T) {
+	r := newReplica(t, greeter())
+	if err := r.host.React(r.ctx(), Reaction{Space: graph.BlockID([]byte("x")), Plugin: "gree", Key: key("bot")}); !errors.Is(err, graph.ErrNotFound) {
+		t.Errorf("no Space: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(r.ctx(), 10*time.Second)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- r.host.React(ctx, Reaction{Space: r.space.ID(), Plugin: "nope", Key: key("bot")}) }()
+	a := &reactor{host: r.host, name: reactionName(r.space.ID(), "nope", id("bot"))}
+	r.until("started", func() bool { _, err := r.host.records.Get(a.record(kindCursor, "")); return err == nil })
+	r.say("ann", "x", obj{})
+	if err := <-done; !errors.Is(err, graph.ErrNotFound) {
+		t.Errorf("no plugin: %v", err)
+	}
+}
