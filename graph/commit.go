@@ -3,10 +3,8 @@ package graph
 // This file holds what a batch writes: records, indexes, sums, and the transaction itself.
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"slices"
 )
 
 // set adds a write.
@@ -72,7 +70,7 @@ func (b *batch) index(e *Entry, m *meta) {
 
 // behead notes that an entry is named by another.
 func (b *batch) behead(id ID) {
-	if _, ok := b.s.heads[id]; ok {
+	if b.s.heads.has(id) {
 		b.heads[id] = nil
 	} else {
 		delete(b.heads, id)
@@ -245,9 +243,9 @@ func (b *batch) merge(last Pos) {
 	}
 	for id, h := range b.heads {
 		if h == nil {
-			delete(s.heads, id)
+			s.heads.remove(id)
 		} else {
-			s.heads[id] = *h
+			s.heads.add(id, *h)
 		}
 	}
 	for host, q := range b.quotas {
@@ -270,25 +268,4 @@ func (b *batch) merge(last Pos) {
 		s.dead.add(r.id)
 	}
 	b.result.Missing = s.missing(b.held)
-}
-
-// makeDigest hashes the sorted heads.
-func makeDigest(admitted uint64, heads []ID) Digest {
-	h := sha256.New()
-	for _, id := range heads {
-		h.Write(id[:])
-	}
-	d := Digest{Count: admitted}
-	h.Sum(d.Heads[:0])
-	return d
-}
-
-// sortedHeads returns the heads in order. The caller holds the mutex.
-func (s *Space) sortedHeads() []ID {
-	ids := make([]ID, 0, len(s.heads))
-	for id := range s.heads {
-		ids = append(ids, id)
-	}
-	slices.SortFunc(ids, ID.Compare)
-	return ids
 }

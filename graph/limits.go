@@ -48,6 +48,7 @@ const (
 	maxProblems   = 1000          // lines of a Report: more tell nobody more
 	maxCarHeader  = 1 << 10       // bytes of a CAR's header: one root makes 58
 	maxCarSection = MaxBlock + 64 // and of a block with its CID
+	someHeads     = 64            // heads of one author a send looks at: a forker's others wait
 	lanePage      = 256           // keys a Since reads at once of each author: 10 KiB
 	sweepEntries  = 256           // entries a Since reads at once where most are wanted …
 	sweepBytes    = 1 << 20       // … and bytes of their blocks: what a stalled peer costs

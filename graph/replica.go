@@ -27,8 +27,7 @@ func (s *Space) Digest() Digest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.digest == nil {
-		d := makeDigest(s.stat.admitted, s.sortedHeads())
-		s.digest = &d
+		s.digest = &Digest{Count: s.stat.admitted, Heads: s.heads.digest()}
 	}
 	return *s.digest
 }
@@ -37,7 +36,7 @@ func (s *Space) Digest() Digest {
 func (s *Space) Heads() []ID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.sortedHeads()
+	return append([]ID{}, s.heads.ids...)
 }
 
 // Frontier yields every author's tip, by author, as they are when it begins.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/ed25519"
 	"fmt"
-	"slices"
 )
 
 // Send seals a Draft as the author's next entry (seq, prev, hybrid clock) and adds it; it returns when the entry
@@ -85,7 +84,7 @@ func (b *batch) next(id NodeID, d Draft) (Body, error) {
 	if a.seq > 0 {
 		body.Prev = []ID{a.id}
 	}
-	others := b.s.others(id, d.Refs.Messages)
+	others := b.s.heads.others(id, d.Refs.Messages)
 	for _, h := range others {
 		body.Prev = append(body.Prev, h.ID)
 		body.Time = max(body.Time, h.Time+1)
@@ -94,27 +93,4 @@ func (b *batch) next(id NodeID, d Draft) (Body, error) {
 		return Body{}, fmt.Errorf("the clock of this machine is behind space '%s' by more than %v; set it: %w", b.s.ID(), MaxFuture, ErrUnavailable)
 	}
 	return body, nil
-}
-
-// others picks the heads an author's next entry names beside its own and its refs: one per author at most, the oldest first if there are
-// too many, sorted by ID.
-func (s *Space) others(self NodeID, refs []ID) []Key {
-	byAuthor := map[NodeID]Key{}
-	for id, h := range s.heads {
-		if h.author == self || slices.Contains(refs, id) {
-			continue
-		}
-		k := Key{h.time, id}
-		if was, ok := byAuthor[h.author]; !ok || k.Compare(was) < 0 {
-			byAuthor[h.author] = k
-		}
-	}
-	keys := make([]Key, 0, len(byAuthor))
-	for _, k := range byAuthor {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, Key.Compare)
-	keys = keys[:min(len(keys), MaxPrev-1)]
-	slices.SortFunc(keys, func(a, b Key) int { return a.ID.Compare(b.ID) })
-	return keys
 }

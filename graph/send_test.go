@@ -193,3 +193,24 @@ func follow(ctx context.Context, t *testing.T, r, other replica, carry bool, n i
 	}
 	t.Errorf("the tail ended at %d", at)
 }
+
+// A member that forks without end leaves one head a fork, and others' sends as they were: they name one of them at a time.
+func TestManyForks(t *testing.T) {
+	r := newReplica(t, everybody, newClock())
+	var forks []*graph.Entry
+	for i := range 500 {
+		forks = append(forks, seal(t, 1, graph.Body{Space: r.s.ID(), Time: graph.Time(1000 + i)}))
+	}
+	r.add(t, forks...)
+	tip := sorted(nameAll(forks))[499]
+	e := r.send(t, 2, draft("x"))
+	if b := e.Body(); len(b.Prev) != 1 || len(r.s.Heads()) != 500 {
+		t.Fatalf("prev %v, %d heads", b.Prev, len(r.s.Heads()))
+	}
+	if e = r.send(t, 1, draft("on from the highest")); e.Body().Seq != 2 || e.Body().Prev[0] != tip {
+		t.Fatalf("seq %d, prev %v", e.Body().Seq, e.Body().Prev)
+	}
+	if !slices.Equal(r.s.Forks(), []graph.NodeID{author(1)}) {
+		t.Fatalf("forks %v", r.s.Forks())
+	}
+}

@@ -23,7 +23,7 @@ type Space struct {
 	mu      sync.Mutex // owns what follows; taken before Log.commit
 	rights  Rights     // as applied
 	authors map[NodeID]*author
-	heads   map[ID]head
+	heads   headSet
 	stat    stat
 	digest  *Digest // nil: to be made anew
 	pool    pool
@@ -34,19 +34,13 @@ type Space struct {
 	dead    idSet // refused for good lately: not asked for again
 }
 
-// head is an admitted entry nobody names.
-type head struct {
-	time   Time
-	author NodeID
-}
-
 // stat counts.
 type stat struct{ admitted, messages uint64 }
 
 func newSpace(l *Log, n num, g Genesis) *Space {
 	return &Space{
 		log: l, num: n, genesis: g, rights: nobody{},
-		authors: map[NodeID]*author{}, heads: map[ID]head{}, quotas: map[NodeID]quota{}, refused: map[Rule]uint64{},
+		authors: map[NodeID]*author{}, quotas: map[NodeID]quota{}, refused: map[Rule]uint64{},
 		index:  map[NodeID]uint32{},
 		future: futures{hosts: map[NodeID]int{}, at: map[ID]futureEntry{}}, dead: idSet{max: maxDead},
 	}
@@ -87,7 +81,7 @@ func (s *Space) load() error {
 		if len(kv.Value) != 40 {
 			return corrupt("head", kv.Value)
 		}
-		s.heads[ID(kv.Key[5:])] = head{get64[Time](kv.Value), NodeID(kv.Value[8:])}
+		s.heads.add(ID(kv.Key[5:]), head{get64[Time](kv.Value), NodeID(kv.Value[8:])})
 	}
 	if err := s.loadHeld(); err != nil {
 		return err
