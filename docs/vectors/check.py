@@ -677,10 +677,21 @@ class Check:
             text, signature = wire.proof(v)
             self.same("proof", (text.hex(), signature.hex()), (v["signed"], v["signature"]))
 
+    def reconcile(self):
+        import reconcile
+
+        file = self.load("reconcile.json")
+        for v in file["exchanges"]:
+            self.vectors += 1
+            self.same("reconcile: " + v["name"], reconcile.exchange(v), (v["messages"], v["have"], v["want"]))
+        for v in file["refused"]:
+            self.vectors += 1
+            self.same("reconcile: " + v["name"], reconcile.refused(bytes.fromhex(v["message"])), True)
+
 
 def main():
     c = Check(os.path.dirname(os.path.abspath(__file__)))
-    for part in (c.entries, c.refused, c.payloads, c.genesis, c.admission, c.access, c.wire):
+    for part in (c.entries, c.refused, c.payloads, c.genesis, c.admission, c.access, c.wire, c.reconcile):
         part()
     print(f"{c.vectors} vectors, {c.wrong} differ")
     return 1 if c.wrong else 0
