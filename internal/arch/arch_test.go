@@ -95,15 +95,17 @@ func parseSource(name string, src []byte) (source, error) {
 		return source{}, err
 	}
 	s := source{name: name, pkg: path.Dir(name), test: strings.HasSuffix(name, "_test.go")}
+	names := map[string]bool{} // of packages, by which their functions are told from methods
 	for _, i := range f.Imports {
 		p, err := strconv.Unquote(i.Path.Value)
 		if err != nil {
 			return source{}, err
 		}
 		s.imports = append(s.imports, p)
+		names[path.Base(p)] = true
 	}
 	ast.Inspect(f, func(n ast.Node) bool {
-		if startsGoroutine(n) {
+		if startsGoroutine(n, names) {
 			s.starts = append(s.starts, set.Position(n.Pos()).Line)
 		}
 		return true
@@ -112,13 +114,17 @@ func parseSource(name string, src []byte) (source, error) {
 }
 
 // startsGoroutine knows the go statement and the calls that hide one: errgroup's and WaitGroup's Go.
-func startsGoroutine(n ast.Node) bool {
+func startsGoroutine(n ast.Node, packages map[string]bool) bool {
 	switch n := n.(type) {
 	case *ast.GoStmt:
 		return true
 	case *ast.CallExpr:
 		sel, ok := n.Fun.(*ast.SelectorExpr)
-		return ok && slices.Contains([]string{"Go", "TryGo"}, sel.Sel.Name)
+		if !ok || sel.Sel.Name != "Go" && sel.Sel.Name != "TryGo" {
+			return false
+		}
+		of, ok := sel.X.(*ast.Ident)
+		return !ok || !packages[of.Name]
 	}
 	return false
 }
@@ -202,6 +208,7 @@ func TestJudge(t *testing.T) {
 		"unknown package":        {"util/x.go", `package util`, true},
 		"go statement":           {"graph/x.go", `package graph; func f() { go f() }`, true},
 		"wait group":             {"node/api/x.go", `package api; import "sync"; func f(w *sync.WaitGroup) { w.Go(f2) }; func f2() {}`, true},
+		"a function named Go":    {"plugins/x.go", `package plugins; import "plexus/plugins/internal/build"; func f() { build.Go("") }`, false},
 		"goroutine where it may": {"p2p/x.go", `package p2p; func f() { go f() }`, false},
 		"goroutine in a test":    {"graph/x_test.go", `package graph; func f() { go f() }`, false},
 	} {
