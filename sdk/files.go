@@ -9,7 +9,7 @@ import "embed"
 // Files are the sources, by their paths below sdk.
 //
 //go:embed abi/abi.go abi/value.go abi/append.go abi/check.go abi/manifest.go
-//go:embed plugin/plugin.go plugin/call.go plugin/guest.go plugin/time.go plugin/trial.go
+//go:embed plugin/plugin.go plugin/call.go plugin/guest.go plugin/lists.go plugin/time.go plugin/trial.go
 //go:embed rust/plexus.rs rust/example/plugin.rs
 //go:embed c/plexus.h c/example/plugin.c
 //go:embed as/plexus.ts as/example/plugin.ts
