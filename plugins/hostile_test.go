@@ -20,7 +20,6 @@ func guest(name string, w wasm, fold ...[]byte) []byte {
 
 var (
 	importSet   = wasmImport{"state_set", 4, 0}
-	importGet   = wasmImport{"state_get", 4, 1}
 	importWrite = wasmImport{"output_write", 2, 0}
 	importRead  = wasmImport{"input_read", 1, 0}
 	importNext  = wasmImport{"state_next", 6, 1}

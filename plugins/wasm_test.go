@@ -124,7 +124,6 @@ var (
 	opEnd    = []byte{0x0b}
 	opDrop   = []byte{0x1a}
 	opLoop   = []byte{0x03, 0x40}
-	opBlock  = []byte{0x02, 0x40}
 	opGrow   = []byte{0x40, 0}
 	opAdd    = []byte{0x6a}
 	opStore  = []byte{0x36, 2, 0}
@@ -135,9 +134,7 @@ var (
 func num(n int64) []byte     { return append([]byte{0x41}, sleb(n)...) }
 func callFn(i int) []byte    { return append([]byte{0x10}, leb(i)...) }
 func get(i int) []byte       { return append([]byte{0x20}, leb(i)...) }
-func set(i int) []byte       { return append([]byte{0x21}, leb(i)...) }
 func br(i int) []byte        { return append([]byte{0x0c}, leb(i)...) }
-func brIf(i int) []byte      { return append([]byte{0x0d}, leb(i)...) }
 func gget(i int) []byte      { return append([]byte{0x23}, leb(i)...) }
 func gset(i int) []byte      { return append([]byte{0x24}, leb(i)...) }
 func ops(b ...[]byte) []byte { return slices.Concat(b...) }

@@ -128,8 +128,12 @@ func TestListsFilterAndPage(t *testing.T) {
 		params plugin.Map
 		ids    string
 	}{
-		{"pending", nil, "1 2"}, {"pending", plugin.Map{"node": "bob"}, "1 2"}, {"pending", plugin.Map{"node": "eve"}, "2"},
-		{"answered", nil, "3"}, {"all", nil, "1 2 3"}, {"all", plugin.Map{"limit": 2}, "1 2"},
+		{"pending", nil, "1 2"},
+		{"pending", plugin.Map{"node": "bob"}, "1 2"},
+		{"pending", plugin.Map{"node": "eve"}, "2"},
+		{"answered", nil, "3"},
+		{"all", nil, "1 2 3"},
+		{"all", plugin.Map{"limit": 2}, "1 2"},
 	} {
 		items, _ := r.items(test.view, test.params)
 		var ids []string

@@ -1,3 +1,5 @@
+//go:build wasip1
+
 package plugin
 
 // This file holds the four entry points, alike in a guest and in a Trial.
