@@ -26,7 +26,7 @@ func (n *Node) Plugins(ctx context.Context, spaceID string) ([]client.Plugin, er
 	for _, p := range list {
 		out = append(out, client.Plugin{
 			Name: p.Name, Version: p.Version, File: p.File, About: p.About, Accepts: p.Accepts, Views: actions(p.Views), Commands: actions(p.Commands),
-			Current: p.Current, Folded: p.Folded, Marked: p.Marked, Reason: p.Reason,
+			Current: p.Current, Folded: p.Folded, Marked: p.Marked, Reason: p.Reason, Fault: p.Fault,
 		})
 	}
 	return out, nil

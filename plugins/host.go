@@ -88,9 +88,10 @@ type Host struct {
 	// state is held for reading while a view runs, for writing while a commit changes what views see.
 	state  sync.RWMutex
 	slots  map[slotKey]*slot
-	seen   graph.Pos         // the cursor, as of the last commit
-	listed map[graph.ID]bool // Spaces whose slots are made, as of the last commit
-	fault  error             // why Run ended or a file can't be loaded
+	broken map[slotKey]broken // pinned, but can't run
+	seen   graph.Pos          // the cursor, as of the last commit
+	listed map[graph.ID]bool  // Spaces whose slots are made, as of the last commit
+	fault  error              // why Run ended or a file can't be loaded
 
 	// mu guards what wakes whom.
 	mu      sync.Mutex
@@ -112,7 +113,7 @@ func Open(c Config) (*Host, error) {
 	h := &Host{
 		log: c.Log, records: c.Log.Records("plugin"), config: c, logger: c.Logger, names: names{}, work: map[*slot]bool{}, folders: map[*file]*instance{},
 		specs: map[specKey]*spec{}, files: map[string]*file{}, faults: map[string]error{}, known: map[graph.ID]bool{}, repin: map[graph.ID]bool{}, kept: map[string][]byte{},
-		slots: map[slotKey]*slot{}, changed: make(chan struct{}),
+		slots: map[slotKey]*slot{}, broken: map[slotKey]broken{}, changed: make(chan struct{}),
 	}
 	if err := h.readCursor(); err != nil {
 		return nil, fmt.Errorf("open plugin state: %w", err)

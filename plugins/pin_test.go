@@ -30,7 +30,7 @@ func (r *replica) pin(node string, d graph.Draft, err error) *graph.Entry {
 func (r *replica) version(name string) string {
 	r.t.Helper()
 	_, _, err := r.host.StateHash(r.ctx(), r.space.ID(), name)
-	if errors.Is(err, graph.ErrNotFound) {
+	if errors.Is(err, graph.ErrNotFound) || errors.Is(err, graph.ErrUnavailable) {
 		return ""
 	}
 	r.must(err)
@@ -99,6 +99,14 @@ func TestPins(t *testing.T) {
 	pinDraft, err = PinDraft("count", cid2)
 	r.pin("root", pinDraft, err)
 	r.until("waiting for the file", func() bool { return r.version("count") == "" })
+	if m := r.host.Missing(); len(m) != 1 || m[0] != cid2 {
+		t.Errorf("missing: %v", m)
+	}
+	list, err := r.host.Plugins(r.ctx(), r.space.ID())
+	r.must(err)
+	if len(list) != 2 || list[1].File != cid2 || !strings.Contains(list[1].Fault, "isn't here") {
+		t.Errorf("plugins: %+v", list)
+	}
 	_, _, err = r.host.AddFile(r.ctx(), two)
 	r.must(err)
 	r.until("upgraded", func() bool { return r.version("count") == "2" })

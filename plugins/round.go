@@ -65,7 +65,7 @@ func (h *Host) readRegistry(ctx context.Context) error {
 		copy(k.space[:], kv.Key[1:])
 		space, err := h.log.Space(k.space)
 		if err == nil && wanted[k.space] == nil {
-			if wanted[k.space], err = h.wanted(ctx, space); err != nil {
+			if wanted[k.space], _, err = h.wanted(ctx, space); err != nil {
 				return err
 			}
 		}
@@ -118,31 +118,39 @@ func (h *Host) addSlot(space *graph.Space, sp *spec, num uint32) error {
 	return nil
 }
 
+// broken is a pinned plugin that can't run.
+type broken struct {
+	file string
+	err  error
+}
+
 // wanted returns the plugins a Space shall have, by name: the node's own, and those pinned, which go before. A pinned one that can't
-// run leaves its name empty, so that no other state passes for it.
-func (h *Host) wanted(ctx context.Context, space *graph.Space) (map[string]*spec, error) {
-	out := map[string]*spec{}
+// run leaves its name empty, so that no other state passes for it, and stands in bad.
+func (h *Host) wanted(ctx context.Context, space *graph.Space) (out map[string]*spec, bad map[string]broken, err error) {
+	out, bad = map[string]*spec{}, map[string]broken{}
 	if space.Genesis().Kind == graph.GenesisNetwork {
-		return out, nil // its log has no messages
+		return out, bad, nil // its log has no messages
 	}
 	for _, sp := range h.own {
 		out[sp.plugin.Name] = sp
 	}
 	pins, err := h.pinned(ctx, space)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for name, cid := range pins {
 		delete(out, name)
 		sp, err := h.pinnedSpec(ctx, cid, name)
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, nil, ctx.Err()
 		}
-		if err == nil {
-			out[name] = sp
+		if err != nil {
+			bad[name] = broken{cid, err}
+			continue
 		}
+		out[name] = sp
 	}
-	return out, nil
+	return out, bad, nil
 }
 
 // discover makes the slots of new Spaces, and brings those up to date whose pins may have changed.
@@ -179,10 +187,16 @@ func (h *Host) assign(ctx context.Context, id graph.ID) (ops []graph.Op, err err
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := h.wanted(ctx, space)
+	wanted, bad, err := h.wanted(ctx, space)
 	if err != nil {
 		return nil, err
 	}
+	h.state.Lock()
+	maps.DeleteFunc(h.broken, func(k slotKey, _ broken) bool { return k.space == id })
+	for name, b := range bad {
+		h.broken[slotKey{id, name}] = b
+	}
+	h.state.Unlock()
 	for k, s := range h.slots {
 		if k.space == id && (wanted[k.name] == nil || wanted[k.name] != s.plugin() && !s.cur.meta.Whole) {
 			ops = append(ops, h.drop(k, s)...)

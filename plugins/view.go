@@ -34,6 +34,7 @@ type Info struct {
 	Folded   uint64   `json:"folded"`           // messages in the state
 	Marked   uint64   `json:"marked"`           // of these, how many were refused or trapped; their writes are left out
 	Reason   string   `json:"reason,omitempty"` // of the last one marked
+	Fault    string   `json:"fault,omitempty"`  // why a pinned plugin can't run; then name and file alone are known
 }
 
 // View asks a plugin's view in a Space, on behalf of a Node (zero: nobody). params is a JSON object or nil. It waits,
@@ -146,6 +147,8 @@ func (h *Host) current(ctx context.Context, space graph.ID, plugin string) (*spe
 		return nil, nil, h.fault
 	case ctx.Err() != nil:
 		return nil, nil, ctx.Err()
+	case h.broken[k].err != nil:
+		return nil, nil, fmt.Errorf("plugin %s is pinned in space %s but can't run: %w: %w", plugin, space, h.broken[k].err, graph.ErrUnavailable)
 	case s == nil && h.listed[space]:
 		return nil, nil, fmt.Errorf("no plugin %q in space %s; there are: %s: %w", plugin, space, strings.Join(h.pluginNames(space), ", "), graph.ErrNotFound)
 	}
@@ -306,7 +309,27 @@ func (h *Host) Plugins(ctx context.Context, space graph.ID) ([]Info, error) {
 			Current: s.pub.current && h.seen >= h.log.Last(), Folded: s.pub.meta.Folded, Marked: s.pub.meta.Marked, Reason: s.pub.meta.Reason,
 		})
 	}
+	for k, b := range h.broken {
+		if k.space == space {
+			out = append(out, Info{Name: k.name, File: b.file, Accepts: []string{}, Views: []Action{}, Commands: []Action{}, Fault: b.err.Error()})
+		}
+	}
+	slices.SortFunc(out, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
+}
+
+// Missing lists the CIDs of pinned files that aren't here, each once: what is to be fetched from other members and given to AddFile.
+func (h *Host) Missing() []string {
+	h.state.RLock()
+	defer h.state.RUnlock()
+	var out []string
+	for _, b := range h.broken {
+		if errors.Is(b.err, graph.ErrNotFound) {
+			out = append(out, b.file)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // orNone makes nil an empty list, for JSON.

@@ -129,6 +129,10 @@ func (a *app) showPlugins(list []client.Plugin, name []string) error {
 	}
 	return a.print(list, func(w io.Writer) {
 		for _, p := range list {
+			if p.Fault != "" {
+				fmt.Fprintf(w, "%s can't run: %s\n", plain(p.Name), plain(p.Fault))
+				continue
+			}
 			fmt.Fprintf(w, "%s %s  %s\n", plain(p.Name), plain(p.Version), plain(p.About))
 			for _, c := range p.Commands {
 				fmt.Fprintf(w, "  do    %-12s %s\n", plain(c.Name), plain(c.About))

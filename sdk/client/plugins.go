@@ -22,6 +22,7 @@ type Plugin struct {
 	Folded   uint64         `json:"folded"`           // messages in the state
 	Marked   uint64         `json:"marked"`           // of these, how many were refused or trapped
 	Reason   string         `json:"reason,omitempty"` // of the last one marked
+	Fault    string         `json:"fault,omitempty"`  // why a pinned plugin can't run; then name and file alone are known
 }
 
 // PluginAction is a view or a command. Params is the JSON Schema of its parameters.
