@@ -250,7 +250,7 @@ func (c clock) apply(v []byte) (clock, error) {
 			return nil, corrupt("ancestor", v)
 		}
 		seq, k := binary.Uvarint(rest[n:])
-		if at += gap; k <= 0 || at >= maxAuthors {
+		if at += gap; k <= 0 || gap >= maxAuthors || at >= maxAuthors {
 			return nil, corrupt("ancestor", v)
 		}
 		if rest = rest[n+k:]; int(at) >= len(c) {

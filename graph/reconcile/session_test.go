@@ -304,6 +304,21 @@ func TestOtherVersion(t *testing.T) {
 	}
 }
 
+// TestFrameBounds: a frame too small or too large is cut to what the package holds to.
+func TestFrameBounds(t *testing.T) {
+	all := newFlat(keys(0, 20_000)...)
+	for frame, most := range map[int]int{
+		1: reconcile.MinFrame, reconcile.MinFrame: reconcile.MinFrame, 0: reconcile.DefaultFrame,
+		reconcile.MaxFrame: reconcile.MaxFrame, 1 << 30: reconcile.MaxFrame,
+	} {
+		ask := append([]byte{0x61, 0, 0, 2}, 0) // an empty list over everything: as much as fits comes back
+		out, _, _, err := reconcile.NewSession(all, false, reconcile.Options{Frame: frame}).Step(context.Background(), ask)
+		if err != nil || len(out) > most || len(out) < most-300 {
+			t.Errorf("frame %d: %d bytes, at most %d, %v", frame, len(out), most, err)
+		}
+	}
+}
+
 // TestEndlessPeer: one that always disagrees is left after MaxRounds.
 func TestEndlessPeer(t *testing.T) {
 	s := reconcile.NewSession(newFlat(keys(0, 10)...), true, reconcile.Options{})
