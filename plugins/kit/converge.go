@@ -20,14 +20,14 @@ type Diverged struct {
 	Detail string
 }
 
-// Error says what differs and what it usually means.
+// Error says what differs, and whose fault it is: guests have no memory, clock or randomness to differ by.
 func (d *Diverged) Error() string {
-	return fmt.Sprintf("%s: %s (seed %d). A fold must depend on nothing but the messages and the state: no package variables that live from one call to the next, no iteration over a map", d.Way, d.Detail, d.Seed)
+	return fmt.Sprintf("%s: %s (seed %d). A guest can't do that by itself: please report it, with this file, its trace and the seed", d.Way, d.Detail, d.Seed)
 }
 
 // Converge delivers the trace in its order, in Orders random topological ones (in batches, with rollbacks and authors withdrawn and
 // shown again in between), on fresh instances, and on the interpreter, and compares hash, gas and marks. An error that is a *Diverged
-// is the plugin's; progress is told after each delivery.
+// says that they differ; progress is told after each delivery.
 func (f *File) Converge(ctx context.Context, plugin string, t *Trace, seed uint64, progress func(done, of int)) error {
 	s, err := t.scene()
 	if err != nil {

@@ -94,7 +94,7 @@ func (m *mutator) make(n int) (*Trace, error) {
 		if err != nil {
 			return nil, err
 		}
-		for range 1 + m.rnd.IntN(4) {
+		for range m.rnd.IntN(4) {
 			v = m.change(v, 0)
 		}
 		if _, ok := v.(map[string]any); !ok {
@@ -102,6 +102,9 @@ func (m *mutator) make(n int) (*Trace, error) {
 		}
 		if msg.Content, err = encode(v); err != nil {
 			return nil, err
+		}
+		if m.rnd.IntN(2) == 0 {
+			msg.Refs = slices.Clone(model.Refs)
 		}
 		for range m.rnd.IntN(3) {
 			if r := out.Messages[m.rnd.IntN(len(out.Messages))].ID; !slices.Contains(msg.Refs, r) {
