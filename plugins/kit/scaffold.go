@@ -185,14 +185,15 @@ func isSDK(source string) bool {
 	return strings.HasSuffix(source, "/plexus.rs") || strings.HasSuffix(source, "/plexus.ts") || strings.HasSuffix(source, "/plexus.h")
 }
 
+var traceHash = regexp.MustCompile(`,\s*"hash": "[0-9a-f]+"`)
+
 // renamedTrace is vote's without the hash, which is another for other content types.
 func renamedTrace(rename *strings.Replacer) ([]byte, error) {
 	b, err := fs.ReadFile(vote.Files, "trace.json")
 	if err != nil {
 		return nil, err
 	}
-	hash := regexp.MustCompile(`,\s*"hash": "[0-9a-f]+"`)
-	return []byte(rename.Replace(string(hash.ReplaceAll(b, nil)))), nil
+	return []byte(rename.Replace(string(traceHash.ReplaceAll(b, nil)))), nil
 }
 
 // vendorGo puts the Go SDK into the project.
