@@ -21,7 +21,8 @@ const (
 	undoSlack    = 4             // cut when a quarter more has gathered
 	stepMessages = 1024          // folded per plugin and Space before another one's turn, while behind
 	maxDrain     = 10_000        // arrival records taken in before they are folded and committed
-	overlayBytes = 8 << 20       // of a projection's cache of its own state; beyond, it starts anew
+	overlayBytes = 64 << 20      // of all projections' caches of their own state, shared out alike …
+	overlayLeast = 1 << 20       // … but for this much; beyond, a cache starts anew
 	idleWait     = time.Second   // how often Run looks for a change of rights that left no record
 	maxPrefetch  = 64            // keys read ahead by state_next
 	maxReason    = abi.MaxReason // bytes of a mark's reason

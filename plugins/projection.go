@@ -42,6 +42,7 @@ type projection struct {
 	num     uint32
 	meta    meta
 	over    *overlay
+	whole   bool       // over has every key there is: what it lacks needn't be looked for in the store
 	ops     []graph.Op // beside the overlay's: undo records
 	journal []change   // of the message in hand
 	ahead   prefetch
@@ -102,6 +103,7 @@ func openProjection(r graph.Records, num uint32) (*projection, error) {
 	p := &projection{records: r, num: num, over: newOverlay()}
 	b, err := r.Get(p.key(string(kindMeta)))
 	if errors.Is(err, graph.ErrNotFound) {
+		p.whole = true
 		return p, nil
 	}
 	if err == nil {
@@ -117,6 +119,9 @@ func openProjection(r graph.Records, num uint32) (*projection, error) {
 func (p *projection) read(k string) (value []byte, ok bool, err error) {
 	if n := p.over.keys[k]; n != nil {
 		return n.value, n.present, nil
+	}
+	if p.whole {
+		return nil, false, nil
 	}
 	v, err := p.records.Get(p.key(k))
 	if err != nil && !errors.Is(err, graph.ErrNotFound) {
@@ -385,11 +390,11 @@ func (p *projection) take() ([]graph.Op, error) {
 	return append(ops, graph.Op{Kind: graph.Set, Key: p.key(string(kindMeta)), Value: b}), nil
 }
 
-// committed is called once the ops are in the store.
-func (p *projection) committed() {
+// committed is called once the ops are in the store; most bounds what is kept of them in memory.
+func (p *projection) committed(most int) {
 	p.ops, p.ahead = nil, prefetch{}
 	p.over.committed()
-	if p.over.bytes > overlayBytes {
-		p.over = newOverlay()
+	if p.over.bytes > most {
+		p.over, p.whole = newOverlay(), false
 	}
 }

@@ -407,9 +407,10 @@ func (h *Host) commit(ops []graph.Op, done []*slot, cursor graph.Pos) error {
 	err := h.records.ApplyNoSync(ops...)
 	if err == nil {
 		h.cursor, h.seen = cursor, cursor
+		most := max(overlayLeast, overlayBytes/max(1, len(h.slots)))
 		for _, s := range done {
-			s.active().committed()
-			s.cur.committed()
+			s.active().committed(most)
+			s.cur.committed(most)
 			s.publish()
 		}
 		if len(h.listed) < len(h.known) {
