@@ -6,8 +6,8 @@ cd "$(dirname "$0")/.."
 export GOFLAGS="${GOFLAGS:--buildvcs=false}"
 
 missing=()
-command -v clang >/dev/null || ls /usr/bin/clang-1[4-9] /usr/bin/clang-2? >/dev/null 2>&1 || missing+=(clang)
-command -v wasm-ld >/dev/null || ls /usr/bin/wasm-ld-* >/dev/null 2>&1 || missing+=(lld)
+command -v clang >/dev/null || compgen -G '/usr/bin/clang-[12]?' >/dev/null || missing+=(clang)
+command -v wasm-ld >/dev/null || compgen -G '/usr/bin/wasm-ld-[12]?' >/dev/null || missing+=(lld)
 [ -d /usr/lib/rustlib/wasm32-unknown-unknown ] || missing+=(rustc libstd-rust-dev-wasm32)
 if [ ${#missing[@]} -gt 0 ]; then
 	[ "$(id -u)" = 0 ] || { echo "${missing[*]} missing and this is not root: apt-get install ${missing[*]}"; exit 1; }

@@ -6,10 +6,9 @@ package sdk
 
 import "embed"
 
-// Files are the sources, by their paths below sdk.
+// Files are the sources, by their paths below sdk; tests too.
 //
-//go:embed abi/abi.go abi/value.go abi/append.go abi/check.go abi/manifest.go
-//go:embed plugin/plugin.go plugin/call.go plugin/guest.go plugin/lists.go plugin/time.go plugin/trial.go
+//go:embed abi/*.go plugin/*.go
 //go:embed rust/plexus.rs rust/example/plugin.rs
 //go:embed c/plexus.h c/example/plugin.c
 //go:embed as/plexus.ts as/example/plugin.ts

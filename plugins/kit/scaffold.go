@@ -204,6 +204,9 @@ func vendorGo(files map[string][]byte) error {
 			return err
 		}
 		for _, f := range list {
+			if strings.HasSuffix(f.Name(), "_test.go") {
+				continue // they use what is not in the standard library
+			}
 			b, err := fs.ReadFile(sdk.Files, dir+"/"+f.Name())
 			if err != nil {
 				return err
