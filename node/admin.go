@@ -264,6 +264,23 @@ func (n *Node) Verify(ctx context.Context) (client.VerifyReport, error) {
 	return out, nil
 }
 
+// Rebuild makes every index anew from the entries, and then verifies all. Nothing may be running.
+func (n *Node) Rebuild(ctx context.Context) (client.VerifyReport, error) {
+	if n.running.Load() {
+		return client.VerifyReport{}, conflict("a running node can't rebuild its indexes; stop it first")
+	}
+	for _, id := range n.log.Spaces() {
+		sp, err := n.log.Space(id)
+		if err != nil {
+			return client.VerifyReport{}, err
+		}
+		if err := sp.Rebuild(ctx); err != nil {
+			return client.VerifyReport{}, fmt.Errorf("rebuild space %s: %w", id, err)
+		}
+	}
+	return n.Verify(ctx)
+}
+
 // Export writes a Space as a CAR file.
 func (n *Node) Export(ctx context.Context, spaceID string, w io.Writer) error {
 	sp, err := n.space(spaceID)

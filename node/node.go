@@ -36,10 +36,11 @@ type Config struct {
 	NoP2P bool       // stay alone: nothing listens for peers
 	Join  string     // a ticket that Run takes to its inviter before it serves; a failed join ends Run
 
-	Cache  string           // where compiled plugins are kept; "" is a directory in Dir
-	Page   http.Handler     // the web page; nil: none
-	Now    func() time.Time // nil: time.Now
-	Logger *slog.Logger     // nil: discards
+	Cache   string           // where compiled plugins are kept; "" is a directory in Dir
+	Plugins [][]byte         // Wasm files of the plugins that every Space has; nil: the node's own patterns
+	Page    http.Handler     // the web page; nil: none
+	Now     func() time.Time // nil: time.Now
+	Logger  *slog.Logger     // nil: discards
 }
 
 func (c *Config) fill() error {
@@ -154,7 +155,7 @@ func (n *Node) openEdges() (err error) {
 		return err
 	}
 	n.plugins, err = plugins.Open(plugins.Config{
-		Log: n.log, CacheDir: n.cfg.Cache, Logger: n.cfg.Logger,
+		Log: n.log, CacheDir: n.cfg.Cache, FileDir: filepath.Join(n.cfg.Dir, "plugins"), Files: n.cfg.Plugins, Logger: n.cfg.Logger,
 	})
 	if err != nil {
 		return fmt.Errorf("open plugins: %w", err)

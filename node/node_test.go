@@ -22,22 +22,13 @@ func TestMain(m *testing.M) {
 		killed(dir)
 		return
 	}
-	// Plugins are compiled once for all tests.
-	cache, err := os.MkdirTemp("", "plexus-node-test")
-	if err != nil {
-		panic(err)
-	}
-	os.Setenv("PLEXUS_TEST_CACHE", cache)
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		os.RemoveAll(cache)
-		os.Exit(code)
-	}))
+	goleak.VerifyTestMain(m)
 }
 
 // open opens a node that stays alone, and closes it at the test's end.
 func open(t testing.TB, dir string, change ...func(*Config)) *Node {
 	t.Helper()
-	cfg := Config{Dir: dir, NoP2P: true, Listen: "none", Cache: os.Getenv("PLEXUS_TEST_CACHE")}
+	cfg := Config{Dir: dir, NoP2P: true, Listen: "none", Plugins: [][]byte{}} // compiling them takes longer than most tests
 	for _, c := range change {
 		c(&cfg)
 	}
