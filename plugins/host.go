@@ -67,23 +67,24 @@ type Host struct {
 	logger  *slog.Logger
 
 	// Owned by Run.
-	engine   *engine
-	own      []*spec // the first-party patterns, which every Space has unless a pin replaces one
-	specs    map[specKey]*spec
-	files    map[string]*file
-	faults   map[string]error // files that can't run, until another arrives
-	folders  map[*file]*instance
-	rights   graph.Rights
-	attestor Attestor
-	cursor   graph.Pos
-	started  bool // a cursor was stored: states on disk have seen all up to it
-	nextNum  uint32
-	known    map[graph.ID]bool // Spaces whose slots are made
-	repin    map[graph.ID]bool // Spaces whose pins may have changed
-	names    names
-	input    []byte
-	gas      uint64
-	work     map[*slot]bool
+	engine    *engine
+	own       []*spec // the first-party patterns, which every Space has unless a pin replaces one
+	specs     map[specKey]*spec
+	files     map[string]*file
+	faults    map[string]error // files that can't run, until another arrives
+	stillborn map[*file]error  // files whose _initialize fails: every message is marked with it
+	folders   map[*file]*instance
+	rights    graph.Rights
+	attestor  Attestor
+	cursor    graph.Pos
+	started   bool // a cursor was stored: states on disk have seen all up to it
+	nextNum   uint32
+	known     map[graph.ID]bool // Spaces whose slots are made
+	repin     map[graph.ID]bool // Spaces whose pins may have changed
+	names     names
+	input     []byte
+	gas       uint64
+	work      map[*slot]bool
 
 	// state is held for reading while a view runs, for writing while a commit changes what views see.
 	state  sync.RWMutex
@@ -111,7 +112,7 @@ type slotKey struct {
 func Open(c Config) (*Host, error) {
 	c = c.fill()
 	h := &Host{
-		log: c.Log, records: c.Log.Records("plugin"), config: c, logger: c.Logger, names: names{}, work: map[*slot]bool{}, folders: map[*file]*instance{},
+		log: c.Log, records: c.Log.Records("plugin"), config: c, logger: c.Logger, names: names{}, work: map[*slot]bool{}, folders: map[*file]*instance{}, stillborn: map[*file]error{},
 		specs: map[specKey]*spec{}, files: map[string]*file{}, faults: map[string]error{}, known: map[graph.ID]bool{}, repin: map[graph.ID]bool{}, kept: map[string][]byte{},
 		slots: map[slotKey]*slot{}, broken: map[slotKey]broken{}, changed: make(chan struct{}),
 	}
@@ -153,7 +154,17 @@ func (c Config) load(ctx context.Context) (*loaded, error) {
 	if c.loaded != nil {
 		return c.loaded, nil
 	}
-	e, err := newEngine(context.WithoutCancel(ctx), c.CacheDir, c.runtime)
+	l, err := c.compile(ctx, c.CacheDir)
+	if err == nil || c.CacheDir == "" || ctx.Err() != nil {
+		return l, err
+	}
+	// A cache that can't be written costs time at each start, and nothing else.
+	c.Logger.Warn("plugins are compiled without their cache", "dir", c.CacheDir, "error", err)
+	return c.compile(ctx, "")
+}
+
+func (c Config) compile(ctx context.Context, cacheDir string) (*loaded, error) {
+	e, err := newEngine(context.WithoutCancel(ctx), cacheDir, c.runtime)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -420,4 +421,21 @@ func TestLaterStartIsQuick(t *testing.T) {
 	if took[1] > took[0]/3 {
 		t.Errorf("the second start took %s, the first %s", took[1], took[0])
 	}
+}
+
+func TestCacheThatCantBeWritten(t *testing.T) {
+	r := bareReplica(t, good)
+	defer r.close()
+	dir := t.TempDir() + "/file"
+	r.must(os.WriteFile(dir, nil, 0o600))
+	h, err := Open(Config{Log: r.log, CacheDir: dir, Files: [][]byte{good}})
+	r.must(err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- h.Run(ctx) }()
+	_, _, err = h.StateHash(r.ctx(), r.space.ID(), "good")
+	r.must(err)
+	cancel()
+	r.must(<-done)
+	r.must(h.Close())
 }

@@ -75,6 +75,29 @@ func hostile() map[string]struct {
 	}
 }
 
+// A guest that can't even begin marks every message, once tried, and harms nobody.
+func TestGuestThatCantBegin(t *testing.T) {
+	for name, code := range map[string][]byte{
+		"loops":     ops(opLoop, br(0), opEnd),
+		"traps":     {0x00},
+		"host call": ops(num(0), num(0), callFn(0)),
+	} {
+		w := wasm{imports: []wasmImport{importWrite}, funcs: []wasmFunc{{export: abi.ExportInit, code: code}}}
+		r := newReplica(t, guest("bad", w, num(0)), good)
+		start := time.Now()
+		for i := range 50 {
+			r.say("ann", "x", obj{"n": i})
+		}
+		r.hash("bad")
+		r.hash("good")
+		list, err := r.host.Plugins(r.ctx(), r.space.ID())
+		r.must(err)
+		if list[0].Marked != 50 || !strings.Contains(list[0].Reason, abi.ExportInit) || list[1].Marked != 0 || time.Since(start) > 5*time.Second {
+			t.Errorf("%s: %+v after %s", name, list, time.Since(start))
+		}
+	}
+}
+
 // good counts: it writes one key per message.
 var good = guest("good", wasm{imports: []wasmImport{importRead, importSet}},
 	num(64), callFn(0), num(100), num(40), num(0), num(4), callFn(1), num(0))

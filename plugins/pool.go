@@ -4,8 +4,11 @@ package plugins
 
 import "context"
 
-// folder returns a file's instance for folds, fresh. It is Run's.
+// folder returns a file's instance for folds, fresh. It is Run's. An error is the file's fault, and stays: it isn't tried again.
 func (h *Host) folder(ctx context.Context, f *file) (*instance, error) {
+	if err := h.stillborn[f]; err != nil {
+		return nil, err
+	}
 	i := h.folders[f]
 	if i != nil && i.reset() {
 		return i, nil
@@ -15,10 +18,12 @@ func (h *Host) folder(ctx context.Context, f *file) (*instance, error) {
 		delete(h.folders, f)
 	}
 	i, err := f.instantiate(context.WithoutCancel(ctx))
-	if err == nil {
-		h.folders[f] = i
+	if err != nil {
+		h.stillborn[f] = err
+		return nil, err
 	}
-	return i, err
+	h.folders[f] = i
+	return i, nil
 }
 
 // borrow returns a fresh instance for a view; it waits where too many run.

@@ -264,7 +264,7 @@ func (h *Host) author(s *slot, p *projection, node graph.NodeID, k graph.Key) (s
 func (h *Host) callFold(ctx context.Context, s *slot, p *projection, m graph.Message, as string) (outcome, error) {
 	inst, err := h.folder(ctx, s.plugin().file)
 	if err != nil {
-		return outcome{}, err
+		return outcome{cutReason(err.Error()), true}, nil
 	}
 	b := abi.AppendMap(h.input[:0], 2)
 	b = abi.AppendText(abi.AppendInt(b, abi.InPlugin), s.plugin().plugin.Name)
