@@ -16,6 +16,7 @@ import (
 // Fuzzing is what came of it.
 type Fuzzing struct {
 	Messages int    `json:"messages"`
+	Hash     string `json:"hash"` // of the state, the trace's messages included
 	Taken    int    `json:"taken"`
 	Refused  int    `json:"refused"`
 	MaxGas   int64  `json:"max_gas"`
@@ -34,7 +35,7 @@ type Trap struct {
 // two orders. A trap is reported; a state that differs is a *Diverged.
 func (f *File) Fuzz(ctx context.Context, plugin string, t *Trace, seed uint64, messages int) (*Fuzzing, error) {
 	p := f.plugin(plugin)
-	m := mutator{rnd: random(seed), trace: t, types: append([]string{""}, p.Accepts...)}
+	m := mutator{rnd: random(seed), trace: t, types: append([]string{""}, p.Accepts...), at: map[string]int64{}, tips: map[string]int64{}}
 	fuzzed, err := m.make(messages)
 	if err != nil {
 		return nil, err
@@ -47,7 +48,7 @@ func (f *File) Fuzz(ctx context.Context, plugin string, t *Trace, seed uint64, m
 	if err != nil {
 		return nil, err
 	}
-	r := &Fuzzing{Messages: messages, Limit: p.Limits.Gas}
+	r := &Fuzzing{Messages: messages, Hash: o.Hash, Limit: p.Limits.Gas}
 	if r.Limit == 0 {
 		r.Limit = abi.Gas
 	}
@@ -74,46 +75,74 @@ type mutator struct {
 	rnd   *rand.Rand
 	trace *Trace
 	types []string
+	at    map[string]int64 // of messages, by label
+	tips  map[string]int64 // of authors' last ones
 }
 
+// make puts n messages among the trace's, at any time after what they refer to: before a close as well as behind it.
 func (m *mutator) make(n int) (*Trace, error) {
-	out := &Trace{Trace: TraceVersion, Nodes: m.trace.Nodes}
-	out.Messages = slices.Clone(m.trace.Messages)
-	people := []string{"fuzz"}
-	for _, msg := range m.trace.Messages {
-		people = append(people, msg.By)
+	out := &Trace{Trace: TraceVersion, Nodes: m.trace.Nodes, Messages: slices.Clone(m.trace.Messages)}
+	last := int64(0)
+	for i := range out.Messages {
+		msg := &out.Messages[i]
+		if msg.At == 0 {
+			msg.At = last + 1_000_000
+		}
+		last = msg.At
+		m.heard(*msg)
 	}
 	for i := range n {
-		msg := TraceMessage{ID: fmt.Sprintf("fuzz%d", i), By: people[m.rnd.IntN(len(people))]}
-		model := m.trace.Messages[m.rnd.IntN(len(m.trace.Messages))]
-		msg.Type = model.Type
-		if m.rnd.IntN(4) == 0 {
-			msg.Type = m.types[m.rnd.IntN(len(m.types))]
-		}
-		v, err := decode(model.Content)
+		msg, err := m.message(out.Messages)
 		if err != nil {
 			return nil, err
 		}
-		for range m.rnd.IntN(4) {
-			v = m.change(v, 0)
+		msg.ID = fmt.Sprintf("fuzz%d", i)
+		msg.At = max(1, m.tips[msg.By]+1)
+		for _, r := range msg.Refs {
+			msg.At = max(msg.At, m.at[r]+1)
 		}
-		if _, ok := v.(map[string]any); !ok {
-			v = map[string]any{"value": v}
-		}
-		if msg.Content, err = encode(v); err != nil {
-			return nil, err
-		}
-		if m.rnd.IntN(2) == 0 {
-			msg.Refs = slices.Clone(model.Refs)
-		}
-		for range m.rnd.IntN(3) {
-			if r := out.Messages[m.rnd.IntN(len(out.Messages))].ID; !slices.Contains(msg.Refs, r) {
-				msg.Refs = append(msg.Refs, r)
-			}
-		}
+		msg.At += m.rnd.Int64N(last)
+		m.heard(msg)
 		out.Messages = append(out.Messages, msg)
 	}
 	return out, nil
+}
+
+// heard remembers when a message was said.
+func (m *mutator) heard(msg TraceMessage) { m.at[msg.ID], m.tips[msg.By] = msg.At, msg.At }
+
+// message makes one from a message of the trace.
+func (m *mutator) message(before []TraceMessage) (TraceMessage, error) {
+	model := m.trace.Messages[m.rnd.IntN(len(m.trace.Messages))]
+	msg := TraceMessage{By: fmt.Sprintf("fuzz%d", m.rnd.IntN(fuzzers)), Type: model.Type}
+	if m.rnd.IntN(8) == 0 {
+		msg.By = model.By
+	}
+	if m.rnd.IntN(4) == 0 {
+		msg.Type = m.types[m.rnd.IntN(len(m.types))]
+	}
+	v, err := decode(model.Content)
+	if err != nil {
+		return msg, err
+	}
+	for range m.rnd.IntN(4) {
+		v = m.change(v, 0)
+	}
+	if _, ok := v.(map[string]any); !ok {
+		v = map[string]any{"value": v}
+	}
+	if msg.Content, err = encode(v); err != nil {
+		return msg, err
+	}
+	if m.rnd.IntN(4) > 0 {
+		msg.Refs = slices.Clone(model.Refs)
+	}
+	for range m.rnd.IntN(3) {
+		if r := before[m.rnd.IntN(len(before))].ID; !slices.Contains(msg.Refs, r) {
+			msg.Refs = append(msg.Refs, r)
+		}
+	}
+	return msg, nil
 }
 
 // change alters one place of a value.

@@ -8,4 +8,5 @@ const (
 
 	maxMessages = 10_000 // of a trace: it is run by whoever installs the plugin
 	maxTrace    = 1 << 20
+	fuzzers     = 64 // authors of made-up messages: few enough to speak twice, enough to be concurrent
 )

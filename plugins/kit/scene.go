@@ -162,7 +162,7 @@ func (s *scene) heads(m TraceMessage, mine tip) []graph.ID {
 	return heads
 }
 
-// resolve puts IDs where JSON has a text "$label" or "@label". White space and the order of keys are made the same, so that a trace
+// resolve puts IDs where JSON has a text or key "$label" or "@label". White space and the order of keys are made the same, so that a trace
 // can be printed anew without becoming other messages.
 func (s *scene) resolve(raw json.RawMessage) (json.RawMessage, error) {
 	if len(raw) == 0 {
@@ -185,22 +185,30 @@ func decode(raw []byte) (v any, err error) {
 func (s *scene) replace(v any) any {
 	switch v := v.(type) {
 	case string:
-		if e := s.labels[strings.TrimPrefix(v, "$")]; e != nil && v[0] == '$' {
-			return e.ID().String()
-		}
-		if l, ok := strings.CutPrefix(v, "@"); ok && label.MatchString(l) {
-			return nodeID(l).String()
-		}
+		return s.stand(v)
 	case []any:
 		for i := range v {
 			v[i] = s.replace(v[i])
 		}
 	case map[string]any:
-		for k := range v {
-			v[k] = s.replace(v[k])
+		out := make(map[string]any, len(v))
+		for k, item := range v {
+			out[s.stand(k)] = s.replace(item)
 		}
+		return out
 	}
 	return v
+}
+
+// stand returns the ID that a text stands for, or the text.
+func (s *scene) stand(text string) string {
+	if l, ok := strings.CutPrefix(text, "$"); ok && s.labels[l] != nil {
+		return s.labels[l].ID().String()
+	}
+	if l, ok := strings.CutPrefix(text, "@"); ok && label.MatchString(l) {
+		return nodeID(l).String()
+	}
+	return text
 }
 
 // parents are what must be there before an entry.

@@ -15,7 +15,7 @@ import (
 // TraceVersion is the format's.
 const TraceVersion = 1
 
-// Trace is a golden trace. In contents, metas, parameters and wants, a text that is "$" and a message's label stands for its ID,
+// Trace is a golden trace. In contents, metas, parameters and wants, a text or key that is "$" and a message's label stands for its ID,
 // one that is "@" and a Node's label for the Node's.
 type Trace struct {
 	Trace    int               `json:"trace"` // TraceVersion
