@@ -319,6 +319,35 @@ func TestFrameBounds(t *testing.T) {
 	}
 }
 
+// TestAnswerThatFills: a list that fills the frame to the last byte and covers everything isn't followed by anything.
+func TestAnswerThatFills(t *testing.T) {
+	ask := []byte{0x61, 0, 0, 2, 0}
+	for n := 110; n < 130; n++ {
+		all := newFlat(keys(0, n)...)
+		out, _, _, err := reconcile.NewSession(all, false, reconcile.Options{Frame: reconcile.MinFrame}).Step(context.Background(), ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := 1 + 4 + 32*n // version, bound, mode, count
+		if n > 127 {
+			whole++
+		}
+		if bytes.HasPrefix(out[1:], []byte{0, 0, 2}) && len(out) != whole {
+			t.Fatalf("%d IDs: %d bytes, want %d", n, len(out), whole)
+		}
+	}
+}
+
+// TestWantOnce: an ID told twice is wanted once.
+func TestWantOnce(t *testing.T) {
+	id := bytes.Repeat([]byte{9}, 32)
+	m := append(append([]byte{0x61, 0, 0, 2, 3}, id...), append(slices.Clone(id), id...)...)
+	_, _, want, err := reconcile.NewSession(newFlat(keys(0, 3)...), true, reconcile.Options{}).Step(context.Background(), m)
+	if err != nil || len(want) != 1 {
+		t.Fatal(len(want), err)
+	}
+}
+
 // TestEndlessPeer: one that always disagrees is left after MaxRounds.
 func TestEndlessPeer(t *testing.T) {
 	s := reconcile.NewSession(newFlat(keys(0, 10)...), true, reconcile.Options{})

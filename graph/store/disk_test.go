@@ -143,6 +143,45 @@ func failAt(t *testing.T, n int32, cause error) {
 	}
 }
 
+// TestUnawaited fails the log under batches nobody waits for: Pebble gives up in the middle of a write. That is an error, and
+// so is every write after it; reads go on; Close returns.
+func TestUnawaited(t *testing.T) {
+	if os.Getenv("STORE_TEST_WEDGED") == "" {
+		c := exec.Command(os.Args[0], "-test.run=^TestUnawaited$", "-test.timeout=60s")
+		c.Env = append(os.Environ(), "STORE_TEST_WEDGED=1")
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
+	var bad atomic.Bool
+	st := open(t, errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if bad.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+			return &os.PathError{Op: "write", Path: op.Path, Err: syscall.ENOSPC}
+		}
+		return nil
+	})))
+	apply(t, st, set("a", "1"))
+	bad.Store(true)
+	var err error
+	for i := 0; err == nil; i++ {
+		_, err = st.Apply([]graph.Op{set(fmt.Sprintf("b%d", i), strings.Repeat("x", 10_000))})
+	}
+	checkFailure(t, 0, syscall.ENOSPC, err)
+	if _, err := st.Apply([]graph.Op{set("later", "v")}); !errors.Is(err, graph.ErrUnavailable) {
+		t.Fatal(err)
+	}
+	if v, err := st.Get([]byte("a")); err != nil || string(v) != "1" {
+		t.Fatal(v, err)
+	}
+	if err := st.Close(); !errors.Is(err, graph.ErrUnavailable) {
+		t.Fatal(err)
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func checkFailure(t *testing.T, n int32, cause, err error) {
 	t.Helper()
 	if !errors.Is(err, graph.ErrUnavailable) || !errors.Is(err, cause) {
