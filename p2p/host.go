@@ -32,6 +32,8 @@ type Config struct {
 	DHT         bool     // rendezvous over a DHT, by a key only members can derive
 	Bootstrap   []string // multiaddrs with /p2p/ of the DHT's first peers
 
+	Files Files // what members may have by CID; nil: nothing
+
 	SyncEvery  time.Duration // between rounds of anti-entropy with a connected peer; zero: DefaultSyncEvery
 	AuditEvery time.Duration // between audits of a random range with a peer; zero: DefaultAuditEvery
 
@@ -63,6 +65,7 @@ type Host struct {
 	redial *redial
 	rights *watermark // how far the Log's rights cover the access entries
 	joins  *door
+	lends  *lending
 	first  *settling
 	ready  chan struct{} // closed when Run has begun
 
@@ -108,7 +111,7 @@ func New(cfg Config) (*Host, error) {
 	}
 	h := &Host{
 		cfg: cfg, id: graph.NodeIDOf(cfg.Key), log: cfg.Logger, book: book{cfg.Log.Records(bookName)},
-		rights: newWatermark(), joins: newDoor(), first: newSettling(), ready: make(chan struct{}),
+		rights: newWatermark(), joins: newDoor(), lends: newLending(), first: newSettling(), ready: make(chan struct{}),
 		links: map[peer.ID]*link{}, guests: map[peer.ID]*time.Timer{}, stats: map[graph.NodeID]*peerStats{},
 	}
 	h.redial = newRedial(h)
@@ -144,6 +147,7 @@ func (h *Host) Run(ctx context.Context) error {
 	}
 	h.host.SetStreamHandler(protoJoin, h.handle(h.answerJoin))
 	h.host.SetStreamHandler(protoSync, h.handle(h.answerSync))
+	h.host.SetStreamHandler(protoFile, h.handle(h.answerFile))
 	h.followAll()
 	h.task(h.publish)
 	h.task(h.redial.run)
@@ -185,6 +189,7 @@ func (h *Host) leave() {
 	h.mu.Unlock()
 	h.host.RemoveStreamHandler(protoJoin)
 	h.host.RemoveStreamHandler(protoSync)
+	h.host.RemoveStreamHandler(protoFile)
 	h.disconnectAll()
 	h.tasks.Wait()
 }

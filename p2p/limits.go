@@ -66,6 +66,17 @@ const (
 	maxInviteUses = 10_000           // uses of one invite (access.MaxUses)
 )
 
+// Files.
+const (
+	MaxFile        = 16 << 20         // bytes: the largest plugin an admin may allow
+	filePieceBytes = 256 << 10        // bytes of a file in one frame: a slow link gets one through within frameTimeout
+	fileTimeout    = 10 * time.Minute // for what one member gives: 16 MiB at 28 KB/s; a slower one is left, and resumed
+	maxLending     = 8                // files given at once: each is in memory while it goes
+	maxLendingPer  = 2                // of these to one peer, which asks for one after the other
+	filesPerSec    = 4                // asked for in the long run: members fetch a plugin once
+	fileBurst      = 64               // at once: a Space with many pins, or many members after one pin
+)
+
 // Connections.
 const (
 	lowConns      = 160              // the connection manager trims guests down to this …

@@ -402,3 +402,29 @@ func TestFrontierBound(t *testing.T) {
 		t.Errorf("a lacks %d of an untold frontier", n)
 	}
 }
+
+func TestLending(t *testing.T) {
+	l := newLending()
+	for i := range maxLending {
+		if !l.enter(peer.ID(fmt.Sprint(i / maxLendingPer))) {
+			t.Fatalf("file %d isn't given", i)
+		}
+	}
+	if l.enter("other") {
+		t.Error("too many at once")
+	}
+	l.leave("0")
+	l.leave("0")
+	if !l.enter("0") || !l.enter("0") || l.enter("0") {
+		t.Errorf("one peer has %d at once, want %d", l.to["0"], maxLendingPer)
+	}
+	l.leave("0")
+	for range 2 * fileBurst {
+		if l.enter("0") {
+			l.leave("0")
+		}
+	}
+	if l.limit.Tokens() >= 1 {
+		t.Error("no bound on how often files are asked for")
+	}
+}

@@ -29,7 +29,6 @@ var law = map[string]rule{
 		ours: []string{"graph", "graph/reconcile", "graph/access"},
 		outside: []string{
 			"github.com/fxamacker/cbor/v2", // frames
-			"github.com/ipfs/boxo",
 			"github.com/ipfs/go-cid",
 			"github.com/ipfs/go-block-format",
 			"github.com/ipfs/go-datastore",
