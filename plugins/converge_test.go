@@ -36,7 +36,7 @@ func history(t *testing.T, rt *rapid.T, n int) []*graph.Entry {
 			e = r.say(people[i], "checkpoint", obj{"id": fmt.Sprint("c", step), "options": []string{"Yes", "No"}})
 			asked[i] = append(asked[i], e.ID())
 		case 1:
-			e = r.say(people[i], "note", obj{"n": step})
+			e = r.say(people[i], "x", obj{"n": step})
 		case 2: // meet
 			j := rapid.IntRange(0, len(people)-1).Draw(rt, "whom")
 			for id, e := range at[j] {
@@ -79,13 +79,13 @@ func sorted(m map[graph.ID]*graph.Entry) []*graph.Entry {
 func TestStateConverges(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		entries := history(t, rt, rapid.IntRange(5, 60).Draw(rt, "messages"))
-		fresh := bareReplica(t)
+		fresh := bareReplica(t, bundle, spy())
 		fresh.add(entries...)
 		fresh.run()
-		want := fresh.hash("checkpoint")
+		want := fresh.hash("checkpoint") + fresh.hash("spy")
 		fresh.close()
 
-		r := bareReplica(t)
+		r := bareReplica(t, bundle, spy())
 		r.tight = bounds{
 			undo: rapid.SampledFrom([]int{0, 3, 1000}).Draw(rt, "undo"), step: rapid.SampledFrom([]int{1, 7, 1000}).Draw(rt, "step"),
 			drain: rapid.SampledFrom([]int{1, 5, 1000}).Draw(rt, "drain"), wait: ViewWait,
@@ -109,7 +109,7 @@ func TestStateConverges(t *testing.T) {
 			}
 		}
 		r.must(r.log.Apply(r.ctx(), &rights{}))
-		if got := r.hash("checkpoint"); got != want {
+		if got := r.hash("checkpoint") + r.hash("spy"); got != want {
 			rt.Errorf("the state of %d entries is %s, a fresh fold's %s", len(entries), got, want)
 		}
 		r.close()

@@ -82,6 +82,7 @@ type Host struct {
 	known     map[graph.ID]bool // Spaces whose slots are made
 	repin     map[graph.ID]bool // Spaces whose pins may have changed
 	names     names
+	encoded   encoded // the message at hand
 	input     []byte
 	gas       uint64
 	work      map[*slot]bool

@@ -64,18 +64,23 @@ func readPin(payload []byte) (p pin, ok bool) {
 	return p, p.Op == "unpin" || p.Op == "pin" && validFile(p.File)
 }
 
+// Pins returns name → CID of what is pinned in a Space by the log as it stands, whether it runs here or not yet.
+func (h *Host) Pins(ctx context.Context, space *graph.Space) (map[string]string, error) {
+	return pinned(ctx, space, attestorOf(h.log.Rights()))
+}
+
 // pinned returns name → file in a Space: the last visible word of an author who is an admin now, in canonical order.
-func (h *Host) pinned(ctx context.Context, space *graph.Space) (map[string]string, error) {
+func pinned(ctx context.Context, space *graph.Space, a Attestor) (map[string]string, error) {
 	out := map[string]string{}
 	for e, err := range space.Kind(ctx, graph.KindPlugin) {
 		if err != nil {
 			return nil, err
 		}
 		b := e.Body()
-		if h.attestor == nil {
+		if a == nil {
 			continue
 		}
-		if role, _ := h.attestor.Attest(space.ID(), b.Author); role != adminRole {
+		if role, _ := a.Attest(space.ID(), b.Author); role != adminRole {
 			continue
 		}
 		if _, visible, err := space.Entry(e.ID()); err != nil || !visible {
@@ -111,6 +116,21 @@ func (h *Host) AddFile(ctx context.Context, wasm []byte) (cid string, m abi.Mani
 	h.mu.Unlock()
 	h.kick()
 	return cid, m, nil
+}
+
+// WaitMissing waits until a pinned file isn't here and lists those that aren't, as Missing does; nothing once ctx ends.
+func (h *Host) WaitMissing(ctx context.Context) []string {
+	for {
+		change := h.change()
+		if m := h.Missing(); len(m) > 0 {
+			return m
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-change:
+		}
+	}
 }
 
 // keep writes a file where a crash leaves it whole or absent; without a directory it stays in memory.

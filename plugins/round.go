@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"plexus/graph"
 	"plexus/plugins/internal/meter"
@@ -134,7 +135,7 @@ func (h *Host) wanted(ctx context.Context, space *graph.Space) (out map[string]*
 	for _, sp := range h.own {
 		out[sp.plugin.Name] = sp
 	}
-	pins, err := h.pinned(ctx, space)
+	pins, err := pinned(ctx, space, h.attestor)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -272,18 +273,13 @@ func (h *Host) round(ctx context.Context) (busy bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	done := make([]*slot, 0, len(h.work))
-	for s := range h.work {
-		stepOps, err := h.stepSlot(ctx, s)
-		if err != nil {
-			return false, err
-		}
-		ops = append(ops, stepOps...)
-		done = append(done, s)
-		if s.current() {
-			delete(h.work, s)
-		}
+	stepped, err := h.step(ctx)
+	if err != nil {
+		return false, err
 	}
+	ops = append(ops, stepped...)
+	done := slices.Collect(maps.Keys(h.work))
+	maps.DeleteFunc(h.work, func(s *slot, _ bool) bool { return s.current() })
 	if err := h.commit(ops, done, cursor); err != nil {
 		return false, err
 	}
@@ -359,20 +355,50 @@ func (h *Host) checkRights() error {
 	return nil
 }
 
-// stepSlot brings one slot on and returns what is to be written for it.
-func (h *Host) stepSlot(ctx context.Context, s *slot) ([]graph.Op, error) {
-	err := h.step(ctx, s, h.config.bounds.step)
-	if errors.Is(err, errRebuild) {
-		return h.rebuild(s, s.plugin())
+// level is how far a projection has come: those of one Space that have come equally far are folded in one pass.
+type level struct {
+	space graph.ID
+	next  graph.Key
+	rush  bool
+}
+
+// step brings every slot that has work on, and returns what is to be written.
+func (h *Host) step(ctx context.Context) (ops []graph.Op, err error) {
+	levels := map[level][]*slot{}
+	for s := range h.work {
+		prepared, rush, err := h.prepare(s)
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, prepared...)
+		l := level{s.space.ID(), s.active().meta.Next, rush}
+		levels[l] = append(levels[l], s)
 	}
-	if err != nil {
-		return nil, err
+	for l, slots := range levels {
+		budget := h.config.bounds.step
+		if l.rush {
+			budget = -1
+		}
+		if err := h.pass(ctx, slots, budget); err != nil {
+			return nil, err
+		}
+		for _, s := range slots {
+			more, err := h.settle(s)
+			if err != nil {
+				return nil, err
+			}
+			ops = append(ops, more...)
+		}
 	}
+	return ops, nil
+}
+
+// settle returns what is to be written for a slot; a build that has caught up takes over.
+func (h *Host) settle(s *slot) ([]graph.Op, error) {
 	ops, err := s.active().take()
 	if err != nil || s.build == nil || !s.ended {
 		return ops, err
 	}
-	// The build has caught up: it takes over.
 	ops = append(ops, dropNum(s.cur.num)...)
 	s.cur, s.spec, s.build, s.next = s.build, s.next, nil, nil
 	op, err := register(slotKey{s.space.ID(), s.spec.plugin.Name}, s.spec, s.cur.num)

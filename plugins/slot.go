@@ -168,58 +168,77 @@ func attest(a Attestor, space graph.ID, node graph.NodeID) string {
 	return role + "/" + kind
 }
 
-// errRebuild says that undo doesn't reach far enough.
-var errRebuild = errors.New("rebuild")
-
-// step brings the active projection on by at most budget messages; after a rollback that readers would see, until it has
-// caught up whatever the budget. errRebuild: the state must be made from nothing.
-func (h *Host) step(ctx context.Context, s *slot, budget int) error {
+// prepare takes out what is wrong with the active projection: by undo, or where that doesn't reach by a build from nothing. rush: readers would see
+// less than before, so that the slot must catch up before anything is committed.
+func (h *Host) prepare(s *slot) (ops []graph.Op, rush bool, err error) {
 	p := s.active()
-	if d := p.meta.Dirty; d != nil {
-		if d.Compare(p.meta.Next) < 0 {
-			if d.Compare(p.meta.Floor) < 0 {
-				return errRebuild
-			}
-			if err := p.rollback(*d); err != nil {
-				return err
-			}
-			if p.meta.Whole {
-				budget = -1
-			}
-		}
-		p.meta.Dirty = nil
+	d := p.meta.Dirty
+	if d == nil {
+		return nil, false, nil
 	}
-	s.ended = false
-	for e, err := range s.space.Range(ctx, p.meta.Next, graph.Key{Time: graph.MaxTime + 1}) {
+	if d.Compare(p.meta.Next) < 0 {
+		if d.Compare(p.meta.Floor) < 0 {
+			ops, err = h.rebuild(s, s.plugin())
+			return ops, false, err
+		}
+		if err := p.rollback(*d); err != nil {
+			return nil, false, err
+		}
+		rush = p.meta.Whole
+	}
+	p.meta.Dirty = nil
+	return nil, rush, nil
+}
+
+// pass folds at most budget messages (below zero: all) into slots of one Space that have come equally far.
+func (h *Host) pass(ctx context.Context, slots []*slot, budget int) error {
+	first := slots[0]
+	for _, s := range slots {
+		s.ended = false
+	}
+	for e, err := range first.space.Range(ctx, first.active().meta.Next, graph.Key{Time: graph.MaxTime + 1}) {
 		if err != nil {
 			return err
 		}
 		if budget == 0 {
-			return p.trim(h.config.bounds.undo)
+			return h.trim(slots)
 		}
-		if err := h.foldEntry(ctx, s, p, e); err != nil {
-			return err
+		m, ok := e.Message()
+		for _, s := range slots {
+			if ok {
+				err = h.foldMessage(ctx, s, m, keyOf(e))
+			}
+			if err != nil {
+				return err
+			}
+			s.active().meta.Next = after(keyOf(e))
 		}
-		p.meta.Next = after(keyOf(e))
 		budget--
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.ended, p.meta.Whole = true, true
-	return p.trim(h.config.bounds.undo)
+	for _, s := range slots {
+		s.ended, s.active().meta.Whole = true, true
+	}
+	return h.trim(slots)
 }
 
-// foldEntry calls the guest for one message, where it is for this plugin.
-func (h *Host) foldEntry(ctx context.Context, s *slot, p *projection, e *graph.Entry) error {
-	m, ok := e.Message()
-	if !ok {
-		return nil
+func (h *Host) trim(slots []*slot) error {
+	for _, s := range slots {
+		if err := s.active().trim(h.config.bounds.undo); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// foldMessage calls the guest for one message, where it is for this plugin.
+func (h *Host) foldMessage(ctx context.Context, s *slot, m graph.Message, k graph.Key) error {
+	p := s.active()
 	if ok, err := s.accepts(p, m); !ok || err != nil {
 		return err
 	}
-	k := keyOf(e)
 	p.journal = p.journal[:0]
 	as, err := h.author(s, p, m.Sender, k)
 	if err != nil {
@@ -268,10 +287,10 @@ func (h *Host) callFold(ctx context.Context, s *slot, p *projection, m graph.Mes
 	}
 	b := abi.AppendMap(h.input[:0], 2)
 	b = abi.AppendText(abi.AppendInt(b, abi.InPlugin), s.plugin().plugin.Name)
-	b, err = h.names.appendMessage(abi.AppendInt(b, abi.InMessage), m, as)
-	if err != nil {
+	if err := h.encode(m, as); err != nil {
 		return outcome{}, err
 	}
+	b = append(abi.AppendInt(b, abi.InMessage), h.encoded.cbor...)
 	h.input = b
 	c := &call{
 		kind: callFold, input: b, time: int64(m.CreatedAt), seed: binary.LittleEndian.Uint64(m.ID[:]), gasLeft: s.plugin().gas,
@@ -284,6 +303,22 @@ func (h *Host) callFold(ctx context.Context, s *slot, p *projection, m graph.Mes
 		h.config.observe(Folded{Plugin: s.plugin().plugin.Name, Message: m.ID, Gas: c.gasUsed, Reason: out.reason, Trapped: out.trapped, Logs: c.logs})
 	}
 	return out, err
+}
+
+// encoded is the message at hand as guests see it: made once for all plugins.
+type encoded struct {
+	id   graph.ID
+	as   string
+	cbor []byte
+}
+
+func (h *Host) encode(m graph.Message, as string) (err error) {
+	if h.encoded.id == m.ID && h.encoded.as == as && len(h.encoded.cbor) > 0 {
+		return nil
+	}
+	h.encoded.id, h.encoded.as = m.ID, as
+	h.encoded.cbor, err = h.names.appendMessage(h.encoded.cbor[:0], m, as)
+	return err
 }
 
 func (h *Host) logGuest(plugin string, id graph.ID, c *call, out outcome) {
