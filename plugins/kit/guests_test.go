@@ -14,7 +14,7 @@ import (
 )
 
 // scaffold makes and builds a project; it skips where the toolchain isn't there.
-func scaffold(t *testing.T, lang, name string) []byte {
+func scaffold(t testing.TB, lang, name string) []byte {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
 	made, err := New(dir, name, lang)
@@ -43,10 +43,14 @@ func scaffold(t *testing.T, lang, name string) []byte {
 
 // Every language has the state that stands in vote's trace, in every order, and one state for contents made up.
 func TestGuestsAgree(t *testing.T) {
-	want := try(t, voteGo(t))
-	for _, lang := range Langs() {
+	want := ""
+	for _, lang := range Langs() { // Go comes first
 		t.Run(lang, func(t *testing.T) {
-			if got := try(t, scaffold(t, lang, "vote")); got != want {
+			got := try(t, scaffold(t, lang, "vote"))
+			if want == "" {
+				want = got
+			}
+			if got != want {
 				t.Errorf("contents made up led to %s, in Go to %s", got, want)
 			}
 		})

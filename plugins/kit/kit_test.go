@@ -215,6 +215,9 @@ func TestBuildSaysWhatIsMissing(t *testing.T) {
 		t.Errorf("no manifest: %v", err)
 	}
 	t.Setenv("PATH", dir)
+	for _, env := range []string{"PLEXUS_ASC", "PLEXUS_CLANG", "PLEXUS_WASM_LD"} {
+		t.Setenv(env, "")
+	}
 	for lang, says := range map[string]string{"go": "golang-go", "c": "clang and lld", "as": "npm install", "rust": "libstd-rust-dev-wasm32"} {
 		if lang == "rust" && os.Getenv("PLEXUS_RUSTC") == "" {
 			if _, err := os.Stat("/usr/bin/rustc"); err == nil {
