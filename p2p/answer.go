@@ -159,6 +159,7 @@ func (a *answering) open(ctx context.Context, body []byte) error {
 	if err != nil {
 		return err
 	}
+	a.h.join(sp.ID())
 	a.st.compared(sp.ID(), ours, theirs)
 	t, err := a.h.trade(ctx, a.w, a.l.node, sp, theirs)
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
+
+	"plexus/graph"
 )
 
 // Lie is a way of not telling the truth when asked.
@@ -28,7 +30,10 @@ const (
 
 // Answer makes a host that was not Run answer sync streams with a lie, and do nothing else, until ctx ends.
 func (h *Host) Answer(ctx context.Context, lie Lie) {
-	h.gossip = &gossip{h: h}
+	h.gossip = &gossip{h: h, topics: map[graph.ID]*topic{}}
+	for _, sp := range h.spaces(h.net.ID) {
+		h.gossip.topics[sp.ID()] = &topic{space: sp} // it has no router and joins nothing
+	}
 	h.mu.Lock()
 	h.begin = func() context.Context {
 		h.tasks.Add(1)

@@ -72,7 +72,7 @@ type Host struct {
 	mu     sync.Mutex // owns what follows
 	net    *graph.Genesis
 	links  map[peer.ID]*link
-	guests map[peer.ID]*time.Timer
+	guests map[peer.ID]*guest
 	told   map[graph.NodeID]int // Spaces taken over, per host that told of them
 	stats  map[graph.NodeID]*peerStats
 	begin  func() context.Context // counts a task in and returns Run's context; nil before Run
@@ -112,7 +112,7 @@ func New(cfg Config) (*Host, error) {
 	h := &Host{
 		cfg: cfg, id: graph.NodeIDOf(cfg.Key), log: cfg.Logger, book: book{cfg.Log.Records(bookName)},
 		rights: newWatermark(), joins: newDoor(), lends: newLending(), first: newSettling(), ready: make(chan struct{}),
-		links: map[peer.ID]*link{}, guests: map[peer.ID]*time.Timer{}, stats: map[graph.NodeID]*peerStats{},
+		links: map[peer.ID]*link{}, guests: map[peer.ID]*guest{}, stats: map[graph.NodeID]*peerStats{},
 	}
 	h.redial = newRedial(h)
 	if cfg.Network.ID != (graph.ID{}) {
@@ -182,9 +182,8 @@ func (h *Host) start(ctx context.Context) error {
 func (h *Host) leave() {
 	h.mu.Lock()
 	h.closed = true
-	for p, t := range h.guests {
-		t.Stop()
-		delete(h.guests, p)
+	for p := range h.guests {
+		h.forget(p)
 	}
 	h.mu.Unlock()
 	h.host.RemoveStreamHandler(protoJoin)

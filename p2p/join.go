@@ -129,7 +129,10 @@ func (h *Host) answerJoin(ctx context.Context, w *wire, p peer.ID) error {
 	if !h.joins.enter(p) {
 		return w.send(frameRefuse, refuse{noBusy})
 	}
-	defer h.joins.leave(p)
+	defer func() {
+		h.joins.leave(p)
+		h.reconsider(p)
+	}()
 	ctx, cancel := context.WithTimeout(ctx, joinTimeout)
 	defer cancel()
 	var a ask

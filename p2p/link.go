@@ -1,7 +1,6 @@
 package p2p
 
-// This file holds the connected peers: a link, with a goroutine of its own, for each member, and a deadline for
-// each guest.
+// This file holds the connected members: a link, with a goroutine of its own, for each.
 
 import (
 	"context"
@@ -14,6 +13,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/event"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/record"
 	"github.com/libp2p/go-libp2p/p2p/host/eventbus"
 
 	"plexus/graph"
@@ -26,6 +26,7 @@ const memberTag = "plexus-member"
 type link struct {
 	peer   peer.ID
 	node   graph.NodeID
+	born   time.Time
 	cancel context.CancelFunc
 	wake   chan struct{}
 
@@ -147,13 +148,22 @@ func (h *Host) watch(ctx context.Context, sub event.Subscription) error {
 			case event.EvtPeerConnectednessChanged:
 				h.reconsider(ev.Peer)
 			case event.EvtPeerIdentificationCompleted:
-				if h.member(ev.Peer) {
-					h.remember(ev.Peer, h.cfg.Now(), ev.SignedPeerRecord)
-				}
+				h.identified(ev.Peer, ev.SignedPeerRecord)
 			case event.EvtLocalAddressesUpdated:
 				h.redial.reset() // another network, perhaps: what was out of reach may be near
 			}
 		}
+	}
+}
+
+// identified is called for each connection, also one that took another's place so fast that connectedness never changed.
+func (h *Host) identified(p peer.ID, env *record.Envelope) {
+	if h.member(p) {
+		h.remember(p, h.cfg.Now(), env)
+	}
+	h.reconsider(p)
+	if l := h.linkOf(p); l != nil && time.Since(l.born) > headStart {
+		l.ask(func(j *job) { j.all = true })
 	}
 }
 
@@ -174,9 +184,7 @@ func (h *Host) reconsider(p peer.ID) {
 	case !connected:
 		h.unlink(p)
 	case member && guest != nil:
-		if !h.joins.busy(p) {
-			h.meetAgain(p)
-		}
+		h.turn(p, guest)
 	case member && l == nil:
 		h.link(p)
 	case !member && l != nil:
@@ -200,7 +208,7 @@ func (h *Host) link(p peer.ID) {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background()) // ends with the link, and with Run
-	l := &link{peer: p, node: n, cancel: cancel, wake: make(chan struct{}, 1)}
+	l := &link{peer: p, node: n, born: time.Now(), cancel: cancel, wake: make(chan struct{}, 1)}
 	h.links[p] = l
 	h.mu.Unlock()
 	h.host.ConnManager().Protect(p, memberTag)
@@ -215,13 +223,10 @@ func (h *Host) link(p peer.ID) {
 // unlink forgets a peer that has gone.
 func (h *Host) unlink(p peer.ID) {
 	h.mu.Lock()
-	l, t := h.links[p], h.guests[p]
+	l := h.links[p]
 	delete(h.links, p)
-	delete(h.guests, p)
+	h.forget(p)
 	h.mu.Unlock()
-	if t != nil {
-		t.Stop()
-	}
 	if l == nil {
 		return
 	}
@@ -230,35 +235,6 @@ func (h *Host) unlink(p peer.ID) {
 	h.remember(p, h.cfg.Now(), nil)
 	h.redial.lost(l.node)
 	h.log.Info("disconnected", "peer", p)
-}
-
-// welcome gives a guest its time to join.
-func (h *Host) welcome(p peer.ID) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed || h.guests[p] != nil {
-		return
-	}
-	h.guests[p] = time.AfterFunc(guestTimeout, func() {
-		h.mu.Lock()
-		if t := h.guests[p]; t != nil && h.joins.busy(p) {
-			t.Reset(guestTimeout)
-			h.mu.Unlock()
-			return
-		}
-		h.mu.Unlock()
-		h.disconnect(p)
-	})
-}
-
-// meetAgain reconnects to a guest that has become a member: gossip decides about a peer when it connects.
-func (h *Host) meetAgain(p peer.ID) {
-	h.remember(p, time.Time{}, nil)
-	h.unlink(p)
-	h.disconnect(p)
-	if n, err := nodeID(p); err == nil {
-		h.redial.soon(n)
-	}
 }
 
 // linkOf returns a connected member's link, or nil.

@@ -217,6 +217,82 @@ func TestPortTaken(t *testing.T) {
 	}
 }
 
+// TestHammer: many speak at once on both sides, as fast as they can; every word arrives.
+func TestHammer(t *testing.T) {
+	a, b := newDaemon(t, store.Memory(), "/ip4/127.0.0.1/udp/0/quic-v1"), newDaemon(t, store.Memory(), "/ip4/127.0.0.1/udp/0/quic-v1")
+	b.join(a)
+	var wg sync.WaitGroup
+	begun := time.Now()
+	for _, d := range []*daemon{a, b} {
+		sp := d.space("tea")
+		d.host.Follow(sp.ID())
+		for w := range 16 {
+			wg.Go(func() {
+				for i := range 100 {
+					if _, err := sp.Send(t.Context(), d.key, graph.Draft{Content: []byte(fmt.Sprintf(`{"w":%d,"n":%d}`, w, i))}, nil); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+	sent := time.Since(begun)
+	until(t, time.Minute, func() bool {
+		return a.space("tea").Count() == 3200 && a.space("tea").Digest() == b.space("tea").Digest()
+	})
+	t.Logf("3,200 messages: sent in %v, everywhere after %v", sent, time.Since(begun))
+	for _, d := range []*daemon{a, b} {
+		if r, err := d.space("tea").Check(t.Context()); err != nil || len(r.Problems) > 0 {
+			t.Errorf("check: %v %v", err, r.Problems)
+		}
+	}
+}
+
+// BenchmarkPropagate measures from the acknowledged send on one host to its appearance in the other's log.
+func BenchmarkPropagate(b *testing.B) {
+	open := func() graph.Store {
+		st, err := store.Open(b.TempDir(), store.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return st
+	}
+	x, y := newDaemon(b, open(), "/ip4/127.0.0.1/udp/0/quic-v1"), newDaemon(b, open(), "/ip4/127.0.0.1/udp/0/quic-v1")
+	y.join(x)
+	sx, sy := x.space("tea"), y.space("tea")
+	x.host.Follow(sx.ID())
+	y.host.Follow(sx.ID())
+	until(b, 10*time.Second, func() bool { return len(x.host.Peers()) == 1 && x.host.Peers()[0].Connected })
+	time.Sleep(5 * time.Second) // the mesh stands
+	arrived := make(chan graph.ID, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	y.wg.Go(func() {
+		for st, err := range sy.Tail(ctx, y.log.Last()) {
+			if err != nil {
+				return
+			}
+			arrived <- st.Entry.ID()
+		}
+	})
+	var took []time.Duration
+	for b.Loop() {
+		st, err := sx.Send(b.Context(), x.key, graph.Draft{Content: []byte(`{"text":"hello"}`)}, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		begun := time.Now()
+		for <-arrived != st.Entry.ID() {
+		}
+		took = append(took, time.Since(begun))
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+}
+
 // BenchmarkFreshReplica fills an empty replica with 100,000 messages over loopback, both sides in this process.
 func BenchmarkFreshReplica(b *testing.B) {
 	const n = 100_000

@@ -232,6 +232,7 @@ func (l *link) auditDue(every time.Duration) bool {
 
 // level brings one Space level with a peer: by frontiers while that moves anything, else by ranges.
 func (h *Host) level(ctx context.Context, w *wire, from graph.NodeID, st *peerStats, sp *graph.Space) error {
+	h.join(sp.ID())
 	for range maxFrontiers {
 		t, err := h.byFrontier(ctx, w, from, st, sp)
 		if err != nil {
