@@ -69,7 +69,7 @@ func (h *Host) Pins(ctx context.Context, space *graph.Space) (map[string]string,
 	return pinned(ctx, space, attestorOf(h.log.Rights()))
 }
 
-// pinned returns name → file in a Space: the last visible word of an author who is an admin now, in canonical order.
+// pinned returns name → file: the last visible word of an author who is an admin now, in canonical order.
 func pinned(ctx context.Context, space *graph.Space, a Attestor) (map[string]string, error) {
 	out := map[string]string{}
 	for e, err := range space.Kind(ctx, graph.KindPlugin) {
@@ -161,10 +161,10 @@ func (h *Host) keep(cid string, wasm []byte) error {
 
 func (h *Host) path(cid string) string { return filepath.Join(h.config.FileDir, cid+".wasm") }
 
-// File returns a kept file's bytes, or ErrNotFound: what a member that lacks it is given.
+// File returns a kept file's bytes; ErrNotFound where it isn't here, ErrInvalid for what is no CID: what a member that lacks it is given.
 func (h *Host) File(cid string) ([]byte, error) {
 	if !validFile(cid) {
-		return nil, fmt.Errorf("plugin file %q: %w", cid, graph.ErrNotFound)
+		return nil, fmt.Errorf("%.80q is no file's CID: %w", cid, graph.ErrInvalid)
 	}
 	h.mu.Lock()
 	wasm, ok := h.kept[cid]

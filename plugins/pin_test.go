@@ -100,8 +100,11 @@ func TestPins(t *testing.T) {
 	pinDraft, err = PinDraft("count", cid2)
 	r.pin("root", pinDraft, err)
 	r.until("waiting for the file", func() bool { return r.version("count") == "" })
-	if m := r.host.Missing(); len(m) != 1 || m[0] != cid2 {
+	if m := r.host.WaitMissing(r.ctx()); len(m) != 1 || m[0] != cid2 {
 		t.Errorf("missing: %v", m)
+	}
+	if pins, err := r.host.Pins(r.ctx(), r.space); err != nil || len(pins) != 1 || pins["count"] != cid2 {
+		t.Errorf("pins %v: %v", pins, err)
 	}
 	list, err := r.host.Plugins(r.ctx(), r.space.ID())
 	r.must(err)
