@@ -24,4 +24,4 @@ if [ ! -e "$cache/complete" ]; then
 fi
 
 # PLEXUS_GUESTS: a missing toolchain fails instead of being skipped.
-PLEXUS_GUESTS=1 PLEXUS_ASC="$cache/node_modules/.bin/asc" go test -count=1 -run 'TestGuestsAgree|TestNewProjects' ./plugins/kit
+PLEXUS_GUESTS=1 PLEXUS_ASC="$cache/node_modules/.bin/asc" go test -count=1 -run 'TestGuestsAgree|TestNewProjects|TestSDKs' ./plugins/kit

@@ -218,6 +218,14 @@ export class Value {
     return major == 0 ? <i64>arg : -1 - <i64>arg;
   }
 
+  /** A number, or 0. */
+  float(): f64 {
+    const size = head(this.ptr, this.len);
+    if (size == 9 && major == 7) return reinterpret<f64>(arg);
+    if (size == 0 || major > 1) return 0;
+    return major == 0 ? <f64>arg : -1.0 - <f64>arg;
+  }
+
   isTrue(): bool {
     return this.len > 0 && load<u8>(this.ptr) == 0xf5;
   }
@@ -331,6 +339,15 @@ export function int(n: i64): Value {
   const b = new Buffer();
   if (n < 0) b.head(1, <u64>(-1 - n));
   else b.head(0, <u64>n);
+  return b.value();
+}
+
+/** NaN and the infinities have no place in JSON and become null. */
+export function float(f: f64): Value {
+  if (!isFinite(f)) return nil();
+  const b = new Buffer(), p = b.room(9);
+  store<u8>(p, 0xfb);
+  store<u64>(p, bswap(reinterpret<u64>(f)), 1);
   return b.value();
 }
 

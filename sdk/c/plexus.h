@@ -201,6 +201,17 @@ PX_UNUSED static bool px_int_of(px_value v, int64_t *out) {
 	return true;
 }
 
+/* px_float_of reads any number; false where there is none. */
+PX_UNUSED static bool px_float_of(px_value v, double *out) {
+	uint8_t major;
+	uint64_t arg;
+	uint32_t size = px_head(v, &major, &arg);
+	if (size == 0 || (major > 1 && (major != 7 || size != 9))) return false;
+	if (major == 7) px_copy(out, &arg, 8);
+	else *out = major == 0 ? (double)arg : -1.0 - (double)arg;
+	return true;
+}
+
 PX_UNUSED static bool px_bool_of(px_value v) { return v.n > 0 && v.p[0] == 0xf5; }
 
 /* px_iter walks over a list's items or a map's pairs: px_iter i = px_each(v); while (px_next(&i)) ... i.value, i.key. */
@@ -296,6 +307,20 @@ PX_UNUSED static px_value px_string(px_text s) {
 PX_UNUSED static px_value px_bool(bool v) {
 	px_buf b = {0};
 	*px_more(&b, 1) = v ? 0xf5 : 0xf4;
+	return px_done(b);
+}
+
+PX_UNUSED static px_value px_null(void);
+
+/* px_float writes a number; NaN and the infinities have no place in JSON and become null. */
+PX_UNUSED static px_value px_float(double f) {
+	uint64_t bits;
+	px_buf b = {0};
+	px_copy(&bits, &f, 8);
+	if ((bits >> 52 & 0x7ff) == 0x7ff) return px_null();
+	uint8_t *p = px_more(&b, 9);
+	*p++ = 0xfb;
+	for (int i = 7; i >= 0; i--) *p++ = (uint8_t)(bits >> (8 * i));
 	return px_done(b);
 }
 

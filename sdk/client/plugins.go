@@ -1,6 +1,6 @@
 package client
 
-// This file holds plugins as a Space's members see them: what there is, and commands.
+// This file holds plugins as a Space's members see them: what there is, commands, and pins.
 
 import (
 	"context"
@@ -23,6 +23,30 @@ type Plugin struct {
 	Marked   uint64         `json:"marked"`           // of these, how many were refused or trapped
 	Reason   string         `json:"reason,omitempty"` // of the last one marked
 	Fault    string         `json:"fault,omitempty"`  // why a pinned plugin can't run; then name and file alone are known
+	Pinned   bool           `json:"pinned,omitempty"` // by an admin, in this Space; else it is the node's own
+	State    string         `json:"state"`            // one of the States below
+}
+
+// The states of a plugin here.
+const (
+	StateMissing   = "missing"   // pinned; its file is being fetched from other members
+	StateRefused   = "refused"   // pinned; its file can't run
+	StateCompiling = "compiling" // pinned; its file is here
+	StateFolding   = "folding"   // the state is behind the messages
+	StateCurrent   = "current"
+)
+
+// Pin asks for a pin: the file's CID, or the Wasm file itself.
+type Pin struct {
+	CID  string `json:"cid"`
+	Name string `json:"name,omitempty"` // which of the file's plugins; "": all
+	Wasm []byte `json:"-"`              // the file; CID, where not "", must be its
+}
+
+// Pinned says what was pinned.
+type Pinned struct {
+	File    string   `json:"file"` // CID
+	Plugins []string `json:"plugins"`
 }
 
 // PluginAction is a view or a command. Params is the JSON Schema of its parameters.
@@ -49,4 +73,28 @@ func (c *Client) Do(ctx context.Context, spaceID, plugin, command string, params
 	var out []Message
 	_, err := c.call(ctx, request{method: http.MethodPost, path: pluginPath(spaceID, plugin) + "/commands/" + url.PathEscape(command), body: params}, &out)
 	return out, err
+}
+
+// PinPlugin pins a file's plugins in a Space, which takes the host's access key, and that the host is an admin. A file given by CID alone must be at a
+// member's that is connected.
+func (c *Client) PinPlugin(ctx context.Context, spaceID string, in Pin) (Pinned, error) {
+	var out Pinned
+	path := "/spaces/" + url.PathEscape(spaceID) + "/plugins"
+	if in.Wasm == nil {
+		err := c.post(ctx, path, in, &out, true)
+		return out, err
+	}
+	v := url.Values{}
+	set(v, "cid", in.CID)
+	set(v, "name", in.Name)
+	_, err := c.call(ctx, request{
+		method: http.MethodPost, path: path, query: v, body: in.Wasm, header: http.Header{"Content-Type": {"application/wasm"}}, replayable: true,
+	}, &out)
+	return out, err
+}
+
+// UnpinPlugin takes a pin back; the node's own pattern of that name, where there is one, runs again.
+func (c *Client) UnpinPlugin(ctx context.Context, spaceID, plugin string) error {
+	_, err := c.call(ctx, request{method: http.MethodDelete, path: pluginPath(spaceID, plugin), replayable: true}, nil)
+	return err
 }
