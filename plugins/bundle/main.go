@@ -5,9 +5,19 @@ package main
 
 import (
 	"plexus/plugins/checkpoint"
+	"plexus/plugins/handoff"
+	"plexus/plugins/swarm"
+	"plexus/plugins/task"
+	"plexus/plugins/team"
 	"plexus/sdk/plugin"
 )
 
-func init() { plugin.Register(checkpoint.Plugin()) }
+func init() {
+	plugin.Register(checkpoint.Plugin())
+	plugin.Register(handoff.Plugin())
+	plugin.Register(team.Plugin())
+	plugin.Register(swarm.Plugin())
+	plugin.Register(task.Plugin())
+}
 
 func main() {}

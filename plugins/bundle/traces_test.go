@@ -1,7 +1,9 @@
-// Package main_test replays the golden traces in the bundle, as it lies in the binary.
+// Package main_test replays the golden traces over the bundle as it lies in the binary.
 package main_test
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -19,20 +21,24 @@ func TestGoldenTraces(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close(t.Context())
-	for _, p := range f.Manifest.Plugins {
-		t.Run(p.Name, func(t *testing.T) {
-			trace, err := kit.ParseTrace(f.Traces[p.Name])
+	for _, name := range f.Plugins() {
+		t.Run(name, func(t *testing.T) {
+			b, err := os.ReadFile(filepath.Join("..", name, "trace.json"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			o, err := f.Replay(t.Context(), p.Name, trace)
+			trace, err := kit.ParseTrace(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, err := f.Replay(t.Context(), name, trace)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, d := range o.Differ {
 				t.Error(d)
 			}
-			if err := f.Converge(t.Context(), p.Name, trace, 1, nil); err != nil {
+			if err := f.Converge(t.Context(), name, trace, 1, nil); err != nil {
 				t.Error(err)
 			}
 		})
