@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
@@ -140,6 +141,63 @@ func failAt(t *testing.T, n int32, cause error) {
 		well.Store(true)
 		_ = st.Close()
 		checkCrash2(t, clone, acked)
+	}
+}
+
+// TestBackground fails what Pebble does on its own, under writes that go on: tables, then the manifest. Writes are refused before long; a full disk
+// that has room again is written to again, a manifest isn't.
+func TestBackground(t *testing.T) {
+	for file, mends := range map[string]bool{".sst": true, "MANIFEST": false} {
+		t.Run(file, func(t *testing.T) {
+			if os.Getenv("STORE_TEST_WEDGED") == "" {
+				c := exec.Command(os.Args[0], "-test.run=^TestBackground$/^"+file+"$", "-test.timeout=100s")
+				c.Env = append(os.Environ(), "STORE_TEST_WEDGED=1")
+				if out, err := c.CombinedOutput(); err != nil {
+					t.Fatalf("%v\n%s", err, out)
+				}
+				return
+			}
+			background(t, file, mends)
+		})
+	}
+}
+
+func background(t *testing.T, file string, mends bool) {
+	var bad atomic.Bool
+	st := open(t, errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if bad.Load() && strings.Contains(op.Path, file) && op.Kind == errorfs.OpFileWrite {
+			return &os.PathError{Op: "write", Path: op.Path, Err: syscall.ENOSPC}
+		}
+		return nil
+	})))
+	bad.Store(true)
+	big := strings.Repeat("x", 1<<20)
+	var err error
+	n := 0
+	for ; err == nil && n < 300; n++ {
+		var wait func() error
+		if wait, err = st.Apply([]graph.Op{set(fmt.Sprintf("b%03d", n), big)}); err == nil {
+			err = wait()
+		}
+	}
+	checkFailure(t, 0, syscall.ENOSPC, err)
+	if got := keys(t, st, "b"); got != n-1 {
+		t.Fatalf("%d of %d can be read", got, n-1)
+	}
+	bad.Store(false)
+	again := time.NewTicker(time.Millisecond) // a table is tried again by Pebble itself
+	defer again.Stop()
+	for range 10_000 {
+		if _, err = st.Apply([]graph.Op{set("later", "v")}); err == nil || !mends {
+			break
+		}
+		<-again.C
+	}
+	if (err == nil) != mends {
+		t.Fatal(err)
+	}
+	if err := st.Close(); (err == nil) != mends {
+		t.Fatal(err)
 	}
 }
 

@@ -68,10 +68,10 @@ func (h *health) background(cause error) {
 // listener is told of everything Pebble does on its own.
 func (h *health) listener() *pebble.EventListener {
 	return &pebble.EventListener{
-		BackgroundError: func(err error) { h.background(err) },
-		FlushEnd: func(i pebble.FlushInfo) {
-			if i.Err == nil {
-				h.background(nil)
+		FlushEnd: func(i pebble.FlushInfo) { h.background(i.Err) },
+		CompactionEnd: func(i pebble.CompactionInfo) {
+			if !errors.Is(i.Err, pebble.ErrCancelledCompaction) {
+				h.background(i.Err)
 			}
 		},
 		DataCorruption: func(i pebble.DataCorruptionInfo) {

@@ -87,6 +87,9 @@ func options(o Options, h *health, lock *pebble.Lock) *pebble.Options {
 		MemTableSize:       memTable,
 		CacheSize:          cache,
 		FormatMajorVersion: pebble.FormatTableFormatV6,
+
+		MemTableStopWritesThreshold: memTables,
+		L0StopWritesThreshold:       l0Files,
 	}
 	for i := range p.Levels {
 		p.Levels[i].FilterPolicy = bloom.FilterPolicy(bloomBits)
