@@ -138,3 +138,4 @@ func br(i int) []byte        { return append([]byte{0x0c}, leb(i)...) }
 func gget(i int) []byte      { return append([]byte{0x23}, leb(i)...) }
 func gset(i int) []byte      { return append([]byte{0x24}, leb(i)...) }
 func ops(b ...[]byte) []byte { return slices.Concat(b...) }
+func set(i int) []byte       { return append([]byte{0x21}, leb(i)...) }
