@@ -4,6 +4,7 @@ package graph_test
 
 import (
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -225,4 +226,36 @@ func BenchmarkCheck(b *testing.B) {
 		}
 	}
 	b.ReportMetric(20_000*float64(b.N)/b.Elapsed().Seconds(), "entries/s")
+}
+
+// TestRebuildInChunks has more entries than one transaction takes, and authors who come late.
+func TestRebuildInChunks(t *testing.T) {
+	r := newReplica(t, everybody, nil)
+	var marks []graph.ID
+	for i := range 4500 {
+		e := r.send(t, i%(2+i/500), draft(fmt.Sprint(i)))
+		if i%450 == 0 {
+			marks = append(marks, e.ID())
+		}
+	}
+	digest := r.s.Digest()
+	if err := r.s.Rebuild(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.s.Check(t.Context()); err != nil || len(got.Problems) > 0 || got.Entries != 4500 {
+		t.Fatal(got.Entries, got.Problems, err)
+	}
+	if got, err := r.Log.Check(t.Context()); err != nil || len(got.Problems) > 0 {
+		t.Fatal(got.Problems, err)
+	}
+	if r.s.Digest() != digest {
+		t.Fatal("another Space")
+	}
+	for i := range marks[1:] {
+		before, err := r.s.HappenedBefore(marks[i], marks[i+1])
+		after, err2 := r.s.HappenedBefore(marks[i+1], marks[i])
+		if !before || after || err != nil || err2 != nil {
+			t.Fatal(i, before, after, err, err2)
+		}
+	}
 }
