@@ -49,19 +49,27 @@ func TestLimitsAtTheirEdge(t *testing.T) {
 		reason     string
 	}{
 		"key": {
-			state, abi.Limits{}, ops(num(0), num(abi.MaxKey), num(0), num(0), callFn(0), num(0)),
+			state,
+			abi.Limits{},
+			ops(num(0), num(abi.MaxKey), num(0), num(0), callFn(0), num(0)),
 			ops(num(0), num(abi.MaxKey+1), num(0), num(0), callFn(0), num(0)), "at most 256",
 		},
 		"value": {
-			state, abi.Limits{}, ops(num(0), num(1), num(0), num(abi.MaxValue), callFn(0), num(0)),
+			state,
+			abi.Limits{},
+			ops(num(0), num(1), num(0), num(abi.MaxValue), callFn(0), num(0)),
 			ops(num(0), num(1), num(0), num(abi.MaxValue+1), callFn(0), num(0)), "at most 65536",
 		},
 		"outputs": {
-			write, abi.Limits{}, ops(times(abi.MaxOutputs, num(0), num(1), callFn(0)), num(0)),
+			write,
+			abi.Limits{},
+			ops(times(abi.MaxOutputs, num(0), num(1), callFn(0)), num(0)),
 			ops(times(abi.MaxOutputs+1, num(0), num(1), callFn(0)), num(0)), "outputs",
 		},
 		"output": {
-			write, abi.Limits{}, ops(num(0), num(abi.MaxOutput), callFn(0), num(0)),
+			write,
+			abi.Limits{},
+			ops(num(0), num(abi.MaxOutput), callFn(0), num(0)),
 			ops(num(0), num(abi.MaxOutput), callFn(0), num(0), num(1), callFn(0), num(0)), "bytes of output",
 		},
 		"memory":        {wasm{}, abi.Limits{}, grown(opGrow, abi.MemoryPages-1), grown(opGrow, abi.MemoryPages), "unreachable"},
