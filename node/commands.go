@@ -12,26 +12,6 @@ import (
 	"plexus/sdk/client"
 )
 
-// Plugins lists a Space's plugins by name.
-func (n *Node) Plugins(ctx context.Context, spaceID string) ([]client.Plugin, error) {
-	sp, err := n.space(spaceID)
-	if err != nil {
-		return nil, err
-	}
-	list, err := n.plugins.Plugins(ctx, sp.ID())
-	if err != nil {
-		return nil, err
-	}
-	out := make([]client.Plugin, 0, len(list))
-	for _, p := range list {
-		out = append(out, client.Plugin{
-			Name: p.Name, Version: p.Version, File: p.File, About: p.About, Accepts: p.Accepts, Views: actions(p.Views), Commands: actions(p.Commands),
-			Current: p.Current, Folded: p.Folded, Marked: p.Marked, Reason: p.Reason, Fault: p.Fault,
-		})
-	}
-	return out, nil
-}
-
 func actions(list []plugins.Action) []client.PluginAction {
 	out := make([]client.PluginAction, 0, len(list))
 	for _, c := range list {

@@ -26,5 +26,8 @@ const (
 	cutEvery        = time.Minute           // how often an admin's host looks for Spaces a revoked author isn't cut in
 	sendLocks       = 1024                  // sends with equal keys wait for each other; with 32 at once two collide 3 % of the time
 	joinRetry       = 10 * time.Millisecond // until the peers' Run takes a join
+	firstFetch      = time.Second           // before a plugin file is asked for again; doubles up to …
+	lastFetch       = 30 * time.Second      // … this: a member that has it may come at any time
+	unfitFetch      = time.Hour             // before one that can't be a plugin is: another release may take it
 	findScan        = 1000                  // records read at a time by a filter no index serves
 )

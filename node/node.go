@@ -99,6 +99,7 @@ type Node struct {
 	members  *members
 	peers    *p2p.Host // nil: alone
 	plugins  *plugins.Host
+	fetching fetching // of plugin files
 	handler  *api.Handler
 	listener net.Listener // nil: no HTTP
 
@@ -188,6 +189,7 @@ func rootCause(err error) error {
 func (n *Node) openPeers() (err error) {
 	c := n.cfg.P2P
 	c.Key, c.Log, c.Network, c.Now, c.Logger = n.keys.host, n.log, n.network(), n.cfg.Now, n.cfg.Logger
+	c.Files = lent{n}
 	if n.peers, err = p2p.New(c); err != nil {
 		return fmt.Errorf("open peer-to-peer host: %w", err)
 	}

@@ -18,18 +18,20 @@ import (
 	"plexus/graph"
 )
 
-// readBody reads a whole body within the limits of size and time.
-func (x *exchange) readBody() ([]byte, error) {
+// readBody reads a whole JSON body within the limits of size and time.
+func (x *exchange) readBody() ([]byte, error) { return x.readUpTo(MaxBody) }
+
+func (x *exchange) readUpTo(most int64) ([]byte, error) {
 	rc := http.NewResponseController(x.w)
 	// Not every writer has deadlines (tests' recorders); those that have come from the network.
 	_ = rc.SetReadDeadline(time.Now().Add(x.h.cfg.BodyWait))
-	body, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, MaxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, most))
 	var over *http.MaxBytesError
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, invalid(fmt.Sprintf("the body didn't arrive within %s", x.h.cfg.BodyWait), "")
 	case errors.As(err, &over):
-		return nil, &Fault{Kind: graph.ErrTooLarge, Detail: fmt.Sprintf("the body is over %d bytes", MaxBody)}
+		return nil, &Fault{Kind: graph.ErrTooLarge, Detail: fmt.Sprintf("the body is over %d bytes", most)}
 	case err != nil:
 		return nil, invalid("the body ended early: "+err.Error(), "")
 	}

@@ -13,6 +13,7 @@ const (
 	// about 60 bytes each), and room for whitespace.
 	MaxBody = graph.MaxPayload + 96<<10
 
+	maxWasm   = 16 << 20         // bytes of a plugin file: as between members (protocol.md §5.8)
 	maxAck    = 1000             // messages acknowledged at once: a page of the inbox
 	bodyWait  = 30 * time.Second // to receive a body in; a slower client holds a connection for nothing
 	writeWait = 30 * time.Second // a stream's reader that takes nothing for so long is gone; it resumes by Last-Event-ID

@@ -55,8 +55,11 @@ func operation(t *route, reg huma.Registry) *huma.Operation {
 	switch {
 	case t.in != nil:
 		op.RequestBody = &huma.RequestBody{Required: t.method != http.MethodDelete, Content: content("application/json", schemaOf(reg, t.in))}
+		if t.inType != "" {
+			op.RequestBody.Content[t.inType] = binary()
+		}
 	case t.inType != "":
-		op.RequestBody = &huma.RequestBody{Required: true, Content: content(t.inType, &huma.Schema{Type: huma.TypeString, Format: "binary"})}
+		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{t.inType: binary()}}
 	}
 	op.Responses[strconv.Itoa(t.status)] = success(t, reg)
 	op.Responses["default"] = &huma.Response{
@@ -87,6 +90,10 @@ func success(t *route, reg huma.Registry) *huma.Response {
 
 func content(contentType string, s *huma.Schema) map[string]*huma.MediaType {
 	return map[string]*huma.MediaType{contentType: {Schema: s}}
+}
+
+func binary() *huma.MediaType {
+	return &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
 }
 
 func schemaOf(reg huma.Registry, t reflect.Type) *huma.Schema { return reg.Schema(t, true, t.Name()) }

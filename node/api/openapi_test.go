@@ -19,6 +19,7 @@ import (
 var served = []string{
 	"DELETE /admin/invites/{id}",
 	"DELETE /nodes/{id}/identities",
+	"DELETE /spaces/{id}/plugins/{name}",
 	"GET /admin/invites",
 	"GET /admin/spaces/{id}/export",
 	"GET /admin/status",
@@ -51,6 +52,7 @@ var served = []string{
 	"POST /nodes/{id}/inbox/ack",
 	"POST /spaces",
 	"POST /spaces/{id}/messages",
+	"POST /spaces/{id}/plugins",
 	"POST /spaces/{id}/plugins/{name}/commands/{command}",
 	"PUT /nodes/{id}/identities",
 }

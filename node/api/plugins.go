@@ -1,10 +1,11 @@
 package api
 
-// This file holds what is asked of plugins beside their views: which there are, and commands.
+// This file holds what is asked of plugins beside their views: which there are, commands, and pins.
 
 import (
 	"context"
 	"encoding/json"
+	"mime"
 	"net/http"
 	"reflect"
 
@@ -17,6 +18,11 @@ type Plugins interface {
 	// Do asks a command on behalf of a Node this host holds, and sends what it answers as that Node, in order. An error after the first was
 	// sent says how many were.
 	Do(ctx context.Context, spaceID, plugin, command string, params json.RawMessage, caller string) ([]client.Message, error)
+	// Pin pins a file's plugins by the host's key: ErrForbidden where it is no admin's, ErrInvalid or ErrTooLarge for a file that can't be one,
+	// ErrNotFound for a CID alone whose file no connected member has.
+	Pin(ctx context.Context, spaceID string, in client.Pin) (client.Pinned, error)
+	// Unpin takes a pin back: ErrNotFound where there is none of that name.
+	Unpin(ctx context.Context, spaceID, plugin string) error
 }
 
 func commandRoutes() []route {
@@ -32,7 +38,60 @@ func commandRoutes() []route {
 				in: reflect.TypeFor[rawJSON](), out: reflect.TypeFor[[]client.Message](), status: http.StatusCreated, serve: command,
 			},
 		},
+		{
+			method: "POST", path: "/spaces/{id}/plugins", name: "pinPlugin", summary: "Pin a plugin file, given itself or by CID", who: host,
+			params: []param{
+				{name: "cid", doc: "With a file: the CID it must have."},
+				{name: "name", doc: "With a file: which of its plugins; left out: all."},
+			},
+			action: pinAction(),
+		},
+		{
+			method: "DELETE", path: "/spaces/{id}/plugins/{name}", name: "unpinPlugin", summary: "Take a pin back", who: host,
+			action: give(http.StatusNoContent, unpin),
+		},
 	}
+}
+
+const wasmType = "application/wasm"
+
+// pinAction takes a plugin file, or JSON that names one.
+func pinAction() action {
+	a := take(http.StatusCreated, pin)
+	a.inType = wasmType
+	named := a.serve
+	a.serve = func(x *exchange) error {
+		if kind, _, err := mime.ParseMediaType(x.r.Header.Get("Content-Type")); err != nil || kind != wasmType {
+			return named(x)
+		}
+		wasm, err := x.readUpTo(maxWasm)
+		if err != nil {
+			return err
+		}
+		out, err := pin(x, client.Pin{CID: x.text("cid"), Name: x.text("name"), Wasm: wasm})
+		if err != nil {
+			return err
+		}
+		return x.reply(out)
+	}
+	return a
+}
+
+func pin(x *exchange, in client.Pin) (client.Pinned, error) {
+	if x.h.cfg.Plugins == nil {
+		return client.Pinned{}, invalid("this node runs no plugins", "")
+	}
+	if in.CID == "" && in.Wasm == nil {
+		return client.Pinned{}, invalid("cid is required", `send {"cid":"<the file's CID>"}, or the file itself as application/wasm`)
+	}
+	return x.h.cfg.Plugins.Pin(x.r.Context(), x.r.PathValue("id"), in)
+}
+
+func unpin(x *exchange) (none, error) {
+	if x.h.cfg.Plugins == nil {
+		return none{}, invalid("this node runs no plugins", "")
+	}
+	return none{}, x.h.cfg.Plugins.Unpin(x.r.Context(), x.r.PathValue("id"), x.r.PathValue("name"))
 }
 
 func listPlugins(x *exchange) ([]client.Plugin, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"plexus/graph"
@@ -24,6 +25,56 @@ func (echo) Do(_ context.Context, space, plugin, command string, params json.Raw
 	}
 	content, err := json.Marshal(map[string]any{"at": space + "/" + plugin + "/" + command, "params": params})
 	return []client.Message{{ID: "m", Sender: caller, Content: content}}, err
+}
+
+func (echo) Pin(_ context.Context, space string, in client.Pin) (client.Pinned, error) {
+	if in.Name == "no" {
+		return client.Pinned{}, fmt.Errorf("the file is no plugin: %w", graph.ErrInvalid)
+	}
+	return client.Pinned{File: in.CID, Plugins: []string{space, in.Name, fmt.Sprint(len(in.Wasm))}}, nil
+}
+
+func (echo) Unpin(_ context.Context, _, plugin string) error {
+	if plugin == "no" {
+		return fmt.Errorf("no such pin: %w", graph.ErrNotFound)
+	}
+	return nil
+}
+
+func TestPins(t *testing.T) {
+	w := open(t)
+	ada := w.register("ada")
+	h := api.New(api.Config{Accounts: w.node, Directory: w.node, Inbox: w.node, Views: w.node, Admin: w.node, Plugins: echo{}})
+	u, key := user{w.over(h), ada.AuthResponse}, []string{"X-Access-Key", w.key}
+	wasm := append([]string{"Content-Type", "application/wasm"}, key...)
+	for _, c := range []struct {
+		path, body string
+		header     []string
+		status     int
+		want       string
+	}{
+		{"/spaces/s/plugins", `{"cid":"c","name":"n"}`, key, 201, `{"file":"c","plugins":["s","n","0"]}`},
+		{"/spaces/s/plugins?cid=c&name=n", "wasm", wasm, 201, `{"file":"c","plugins":["s","n","4"]}`},
+		{"/spaces/s/plugins", strings.Repeat("x", 16<<20), wasm, 201, `{"file":"","plugins":["s","","16777216"]}`},
+		{"/spaces/s/plugins", strings.Repeat("x", 16<<20+1), wasm, 413, "over 16777216 bytes"},
+		{"/spaces/s/plugins", "{}", key, 422, "cid is required"},
+		{"/spaces/s/plugins", `{"wasm":"x"}`, key, 422, "wasm"},
+		{"/spaces/s/plugins?name=no", "wasm", wasm, 422, "the file is no plugin"},
+		{"/spaces/s/plugins", `{"cid":"c"}`, nil, 401, "access key"},
+	} {
+		if r := w.over(h).do("POST", c.path, c.body, c.header...); r.status != c.status || !strings.Contains(r.body, c.want) {
+			t.Errorf("%s %.30s: %d %s", c.path, c.body, r.status, r.body)
+		}
+	}
+	if r := u.do("DELETE", "/spaces/s/plugins/p", ""); r.status != 403 {
+		t.Errorf("unpin with a token alone: %d", r.status)
+	}
+	if r := w.over(h).do("DELETE", "/spaces/s/plugins/p", "", key...); r.status != 204 {
+		t.Errorf("unpin: %d", r.status)
+	}
+	if r := w.over(h).do("DELETE", "/spaces/s/plugins/no", "", key...); r.status != 404 {
+		t.Errorf("unpin what isn't pinned: %d", r.status)
+	}
 }
 
 func TestCommands(t *testing.T) {

@@ -31,7 +31,7 @@ type route struct {
 // document are the types that serve.
 type action struct {
 	in      reflect.Type // of the JSON body; nil: none
-	inType  string       // content type of a body that is no JSON
+	inType  string       // content type of a body that is no JSON; with in: either
 	out     reflect.Type // of the JSON answer; nil: none
 	outType string       // content type of an answer that is no JSON
 	status  int
