@@ -203,7 +203,11 @@ func (h *Host) pinnedSpec(ctx context.Context, cid, name string) (*spec, error) 
 		}
 		if err != nil {
 			h.faults[cid] = err
-			h.logger.Warn("a pinned plugin can't run", "plugin", name, "file", cid, "error", err)
+			if errors.Is(err, graph.ErrNotFound) {
+				h.logger.Info("a pinned plugin waits for its file", "plugin", name, "file", cid)
+			} else {
+				h.logger.Warn("a pinned plugin can't run", "plugin", name, "file", cid, "error", err)
+			}
 			return nil, err
 		}
 		h.files[cid] = f

@@ -29,8 +29,12 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
+			patterns, err := filepath.Abs(filepath.Join("..", "..", "plugins", "bundle", "patterns.wasm"))
+			if err != nil {
+				return err
+			}
 			e.Vars = append(e.Vars, "HOME="+e.WorkDir, "XDG_DATA_HOME=", "PLEXUS_DIR="+filepath.Join(e.WorkDir, "a"),
-				"UP=--listen=127.0.0.1:0", "P2P=--p2p-listen=/ip4/127.0.0.1/tcp/0")
+				"UP=--listen=127.0.0.1:0", "P2P=--p2p-listen=/ip4/127.0.0.1/tcp/0", "PATTERNS="+patterns)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
