@@ -44,6 +44,8 @@ func newLibp2p(c Config, g *gate, members func() []peer.AddrInfo, member func(pe
 	opts := []libp2p.Option{
 		libp2p.Identity(key), libp2p.UserAgent("plexus"), libp2p.NoListenAddrs, libp2p.ConnectionGater(g),
 		libp2p.DisableMetrics(), libp2p.Ping(false),
+		// A member that is away for long isn't a sign that UDP or IPv6 leads nowhere.
+		libp2p.UDPBlackHoleSuccessCounter(nil), libp2p.IPv6BlackHoleSuccessCounter(nil),
 	}
 	if c.Transport != nil {
 		return libp2p.New(append(opts, c.Transport...)...)

@@ -270,3 +270,18 @@ func TestFirstWordsInANewSpace(t *testing.T) {
 		}
 	})
 }
+
+// TestAwayForDays: after hundreds of dials in vain, one that can succeed does.
+func TestAwayForDays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := sim.New(t, sim.Options{})
+		m := network(t, w, 2)
+		m[0].Say("tea", "before")
+		w.Equal(time.Minute, "tea", m...)
+		w.Cut(1, m[1])
+		time.Sleep(20 * time.Hour)
+		m[0].Say("tea", "after")
+		w.Heal()
+		w.Equal(8*time.Minute, "tea", m...)
+	})
+}
