@@ -169,7 +169,7 @@ func TestCheckFinds(t *testing.T) {
 			t.Errorf("%#x: no record to damage", ks)
 			continue
 		}
-		for i, kv := range []graph.KV{records[0], records[len(records)/2], records[len(records)-1]} {
+		for i, kv := range []graph.KV{records[len(records)/3], records[len(records)-1]} {
 			del := graph.Op{Kind: graph.Del, Key: kv.Key}
 			back := set(kv.Key, kv.Value)
 			find := func(name string, plant, mend []graph.Op) {
@@ -199,7 +199,7 @@ func TestCheckFinds(t *testing.T) {
 			if ks == 0x20 { // which host brought it, nothing else says
 				continue
 			}
-			for _, at := range []int{0, len(kv.Value) / 2, len(kv.Value) - 1} {
+			for _, at := range []int{0, len(kv.Value) - 1} {
 				find(fmt.Sprint("flipped at ", at), []graph.Op{set(kv.Key, flipped(kv.Value, at))}, []graph.Op{back})
 			}
 		}

@@ -232,9 +232,9 @@ func BenchmarkCheck(b *testing.B) {
 func TestRebuildInChunks(t *testing.T) {
 	r := newReplica(t, everybody, nil)
 	var marks []graph.ID
-	for i := range 4500 {
-		e := r.send(t, i%(2+i/500), draft(fmt.Sprint(i)))
-		if i%450 == 0 {
+	for i := range 2300 {
+		e := r.send(t, i%(2+i/250), draft(fmt.Sprint(i)))
+		if i%230 == 0 {
 			marks = append(marks, e.ID())
 		}
 	}
@@ -242,7 +242,7 @@ func TestRebuildInChunks(t *testing.T) {
 	if err := r.s.Rebuild(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := r.s.Check(t.Context()); err != nil || len(got.Problems) > 0 || got.Entries != 4500 {
+	if got, err := r.s.Check(t.Context()); err != nil || len(got.Problems) > 0 || got.Entries != 2300 {
 		t.Fatal(got.Entries, got.Problems, err)
 	}
 	if got, err := r.Log.Check(t.Context()); err != nil || len(got.Problems) > 0 {

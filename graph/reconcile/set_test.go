@@ -60,11 +60,12 @@ func (f flat) RangeSum(_ context.Context, lo, hi graph.Key) (sum [32]byte, n int
 
 // sum adds the IDs as big integers.
 func (f flat) sum() (out [32]byte) {
-	total := new(big.Int)
+	total, one := new(big.Int), new(big.Int)
+	be := make([]byte, 32)
 	for _, k := range f {
-		be := slices.Clone(k.ID[:])
+		copy(be, k.ID[:])
 		slices.Reverse(be)
-		total.Add(total, new(big.Int).SetBytes(be))
+		total.Add(total, one.SetBytes(be))
 	}
 	total.Mod(total, new(big.Int).Lsh(big.NewInt(1), 256)).FillBytes(out[:])
 	slices.Reverse(out[:])
