@@ -104,7 +104,7 @@ func TestSizes(t *testing.T) {
 // TestConverges draws two sets with many equal times, and any frame.
 func TestConverges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		draw := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) graph.Key {
+		one := rapid.Custom(func(t *rapid.T) graph.Key {
 			k := graph.Key{Time: graph.Time(rapid.IntRange(0, 30).Draw(t, "time"))}
 			if rapid.Bool().Draw(t, "far") {
 				k.Time = graph.MaxTime - k.Time
@@ -112,10 +112,14 @@ func TestConverges(t *testing.T) {
 			binary.BigEndian.PutUint16(k.ID[28*rapid.IntRange(0, 1).Draw(t, "place"):], rapid.Uint16().Draw(t, "id"))
 			binary.BigEndian.PutUint64(k.ID[8:], uint64(k.Time)) // an ID has one time
 			return k
-		}), 0, 400)
-		common := draw.Draw(t, "common")
-		a := newFlat(append(draw.Draw(t, "a"), common...)...)
-		b := newFlat(append(draw.Draw(t, "b"), common...)...)
+		})
+		some := func(what string, most int) []graph.Key { // slices of rapid's own are mostly short
+			n := rapid.IntRange(0, most).Draw(t, "how many "+what)
+			return rapid.SliceOfN(one, n, n).Draw(t, what)
+		}
+		common := some("common", 600)
+		a := newFlat(append(some("a", 200), common...)...)
+		b := newFlat(append(some("b", 200), common...)...)
 		frame := rapid.IntRange(reconcile.MinFrame, reconcile.MaxFrame).Draw(t, "frame")
 		checkDifference(rt{t: t}, a, b, exchange(rt{t: t}, a, b, frame))
 	})
