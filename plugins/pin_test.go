@@ -71,7 +71,10 @@ func admins(names ...string) *rights {
 }
 
 func TestPins(t *testing.T) {
-	r := newReplica(t)
+	r := bareReplica(t)
+	r.dir = t.TempDir()
+	r.run()
+	defer r.close()
 	r.must(r.log.Apply(r.ctx(), admins("root")))
 	one, two := counter("count", "1", 'a'), counter("count", "2", 'b')
 	cid1, m, err := r.host.AddFile(r.ctx(), one)
@@ -95,11 +98,18 @@ func TestPins(t *testing.T) {
 	r.until("pinned", func() bool { return r.version("count") == "1" })
 	first := r.hash("count")
 
-	// Another version whose file isn't here yet: the name is empty until it is.
+	// Another version whose file isn't here yet: the one before goes on, and isn't called current.
 	cid2 := fileCID(two)
 	pinDraft, err = PinDraft("count", cid2)
 	r.pin("root", pinDraft, err)
-	r.until("waiting for the file", func() bool { return r.version("count") == "" })
+	r.until("waiting for the file", func() bool { return len(r.host.Missing()) == 1 })
+	r.say("ann", "x", obj{})
+	r.restart()
+	r.until("waiting for the file after a restart", func() bool { return len(r.host.Missing()) == 1 })
+	fourth, current, err := r.host.StateHash(r.ctx(), r.space.ID(), "count")
+	if err != nil || current || fourth == first || r.version("count") != "1" {
+		t.Errorf("hash %s, current %v, %v", fourth, current, err)
+	}
 	if m := r.host.WaitMissing(r.ctx()); len(m) != 1 || m[0] != cid2 {
 		t.Errorf("missing: %v", m)
 	}
@@ -109,13 +119,13 @@ func TestPins(t *testing.T) {
 	list, err := r.host.Plugins(r.ctx(), r.space.ID())
 	r.must(err)
 	i := slices.IndexFunc(list, func(i Info) bool { return i.Name == "count" })
-	if i < 0 || list[i].File != cid2 || !strings.Contains(list[i].Fault, "isn't here") {
-		t.Errorf("plugins: %+v", list)
+	if i < 0 || list[i].File != cid1 || !strings.Contains(list[i].Fault, cid2) {
+		t.Errorf("count is plugin %d of %d", i, len(list))
 	}
 	_, _, err = r.host.AddFile(r.ctx(), two)
 	r.must(err)
 	r.until("upgraded", func() bool { return r.version("count") == "2" })
-	if second := r.hash("count"); second == first {
+	if second := r.hash("count"); second == fourth {
 		t.Error("the second version has the first one's state")
 	}
 
@@ -123,8 +133,8 @@ func TestPins(t *testing.T) {
 	pinDraft, err = PinDraft("count", cid1)
 	r.pin("root", pinDraft, err)
 	r.until("back", func() bool { return r.version("count") == "1" })
-	if again := r.hash("count"); again != first {
-		t.Errorf("hash %s, the first time %s", again, first)
+	if again := r.hash("count"); again != fourth {
+		t.Errorf("hash %s, the first time %s", again, fourth)
 	}
 
 	// An admin who is none any more has pinned nothing.

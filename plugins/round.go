@@ -52,7 +52,7 @@ func (h *Host) readCursor() error {
 func (h *Host) readRegistry(ctx context.Context) error {
 	var ops []graph.Op
 	owned := []uint32{}
-	wanted := map[graph.ID]map[string]*spec{}
+	wanted, bad := map[graph.ID]map[string]*spec{}, map[graph.ID]map[string]broken{}
 	for kv, err := range h.records.Scan([]byte{registryKind}, []byte{registryKind + 1}, false) {
 		if err != nil {
 			return err
@@ -66,11 +66,14 @@ func (h *Host) readRegistry(ctx context.Context) error {
 		copy(k.space[:], kv.Key[1:])
 		space, err := h.log.Space(k.space)
 		if err == nil && wanted[k.space] == nil {
-			if wanted[k.space], _, err = h.wanted(ctx, space); err != nil {
+			if wanted[k.space], bad[k.space], err = h.wanted(ctx, space); err != nil {
 				return err
 			}
 		}
 		sp := wanted[k.space][k.name]
+		if bad[k.space][k.name].err != nil {
+			sp = h.before(ctx, r.File, k.name)
+		}
 		if sp == nil || sp.file.cid != r.File || r.Schedule != meter.Schedule {
 			ops = append(ops, graph.Op{Kind: graph.Del, Key: bytes.Clone(kv.Key)})
 			continue
@@ -81,6 +84,20 @@ func (h *Host) readRegistry(ctx context.Context) error {
 		}
 	}
 	return h.records.ApplyNoSync(append(ops, gaps(owned)...)...)
+}
+
+// before returns the plugin that ran until another file was pinned which can't, nil where it isn't here any more.
+func (h *Host) before(ctx context.Context, cid, name string) *spec {
+	for _, sp := range h.own {
+		if sp.file.cid == cid && sp.plugin.Name == name {
+			return sp
+		}
+	}
+	sp, err := h.pinnedSpec(ctx, cid, name)
+	if err != nil {
+		return nil
+	}
+	return sp
 }
 
 // gaps removes every projection but the given ones.
@@ -126,7 +143,7 @@ type broken struct {
 }
 
 // wanted returns the plugins a Space shall have, by name: the node's own, and those pinned, which go before. A pinned one that can't
-// run leaves its name empty, so that no other state passes for it, and stands in bad.
+// run stands in bad: what ran before goes on in its place, and isn't called current.
 func (h *Host) wanted(ctx context.Context, space *graph.Space) (out map[string]*spec, bad map[string]broken, err error) {
 	out, bad = map[string]*spec{}, map[string]broken{}
 	if space.Genesis().Kind == graph.GenesisNetwork {
@@ -199,8 +216,17 @@ func (h *Host) assign(ctx context.Context, id graph.ID) (ops []graph.Op, err err
 	}
 	h.state.Unlock()
 	for k, s := range h.slots {
-		if k.space == id && (wanted[k.name] == nil || wanted[k.name] != s.plugin() && !s.cur.meta.Whole) {
+		if k.space != id {
+			continue
+		}
+		sp := wanted[k.name]
+		waits := bad[k.name].err != nil && s.cur.meta.Whole
+		if sp == nil && !waits || sp != nil && sp != s.plugin() && !s.cur.meta.Whole {
 			ops = append(ops, h.drop(k, s)...)
+			continue
+		}
+		if s.waits != waits {
+			s.waits, h.work[s] = waits, true
 		}
 	}
 	for name, sp := range wanted {
@@ -279,7 +305,7 @@ func (h *Host) round(ctx context.Context) (busy bool, err error) {
 	}
 	ops = append(ops, stepped...)
 	done := slices.Collect(maps.Keys(h.work))
-	maps.DeleteFunc(h.work, func(s *slot, _ bool) bool { return s.current() })
+	maps.DeleteFunc(h.work, func(s *slot, _ bool) bool { return s.settled() })
 	if err := h.commit(ops, done, cursor); err != nil {
 		return false, err
 	}
@@ -455,7 +481,7 @@ func (h *Host) commit(ops []graph.Op, done []*slot, cursor graph.Pos) error {
 func (h *Host) waitUntil(ctx context.Context, k slotKey, target graph.Pos) {
 	h.wait(ctx, func() bool {
 		s := h.slots[k]
-		return h.seen >= target && (s != nil && s.pub.current || s == nil && h.listed[k.space])
+		return h.seen >= target && (s != nil && s.pub.settled || s == nil && h.listed[k.space])
 	})
 }
 

@@ -40,7 +40,8 @@ type slot struct {
 	cur   *projection // what readers see
 	next  *spec       // of build
 	build *projection // made beside it from nothing, where undo doesn't reach or another file is pinned; nil else
-	ended bool        // the last step reached the newest message
+	ended bool        // the last pass reached the newest message
+	waits bool        // another file is pinned which can't run yet: this goes on in its place
 
 	pub published // under Host.state
 }
@@ -50,7 +51,8 @@ type published struct {
 	spec    *spec
 	num     uint32
 	meta    meta
-	current bool
+	settled bool // all there is has been folded
+	current bool // settled, and nothing else is pinned
 }
 
 // active is the projection that is being folded.
@@ -71,11 +73,12 @@ func (s *slot) plugin() *spec {
 
 // publish copies what readers may know; under Host.state.
 func (s *slot) publish() {
-	s.pub = published{spec: s.spec, num: s.cur.num, meta: s.cur.meta, current: s.current()}
+	settled := s.settled()
+	s.pub = published{spec: s.spec, num: s.cur.num, meta: s.cur.meta, settled: settled, current: settled && !s.waits}
 }
 
-// current says whether readers see all there is.
-func (s *slot) current() bool {
+// settled says whether readers see all there is.
+func (s *slot) settled() bool {
 	return s.build == nil && s.ended && s.cur.meta.Dirty == nil && s.cur.meta.Whole
 }
 

@@ -34,7 +34,7 @@ type Info struct {
 	Folded   uint64   `json:"folded"`           // messages in the state
 	Marked   uint64   `json:"marked"`           // of these, how many were refused or trapped; their writes are left out
 	Reason   string   `json:"reason,omitempty"` // of the last one marked
-	Fault    string   `json:"fault,omitempty"`  // why a pinned plugin can't run; then name and file alone are known
+	Fault    string   `json:"fault,omitempty"`  // why what is pinned can't run; where nothing ran before, name and file alone are known
 }
 
 // View asks a plugin's view in a Space, on behalf of a Node (zero: nobody). params is a JSON object or nil. It waits,
@@ -310,7 +310,9 @@ func (h *Host) Plugins(ctx context.Context, space graph.ID) ([]Info, error) {
 		})
 	}
 	for k, b := range h.broken {
-		if k.space == space {
+		if i := slices.IndexFunc(out, func(i Info) bool { return i.Name == k.name }); k.space == space && i >= 0 {
+			out[i].Fault = fmt.Sprintf("file %s is pinned but can't run, so version %s goes on: %s", b.file, out[i].Version, b.err)
+		} else if k.space == space {
 			out = append(out, Info{Name: k.name, File: b.file, Accepts: []string{}, Views: []Action{}, Commands: []Action{}, Fault: b.err.Error()})
 		}
 	}
