@@ -34,6 +34,9 @@ func messageGet(id unsafe.Pointer, n uint32, dst unsafe.Pointer, size uint32) in
 //go:wasmimport plexus_1 happened_before
 func hostHappenedBefore(a unsafe.Pointer, an uint32, b unsafe.Pointer, bn uint32) int32
 
+//go:wasmimport plexus_1 sha256
+func hostSHA256(p unsafe.Pointer, n uint32, dst unsafe.Pointer)
+
 //go:wasmimport plexus_1 log
 func hostLog(level int32, p unsafe.Pointer, n uint32)
 
@@ -151,6 +154,11 @@ func (guest) happenedBefore(a, b string) bool {
 	p, pn := at(a)
 	q, qn := at(b)
 	return hostHappenedBefore(p, pn, q, qn) == 1
+}
+
+func (guest) sha256(b []byte) (sum [32]byte) {
+	hostSHA256(unsafe.Pointer(unsafe.SliceData(b)), uint32(len(b)), unsafe.Pointer(&sum[0]))
+	return sum
 }
 
 func (guest) log(level int, text string) {

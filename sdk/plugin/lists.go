@@ -78,3 +78,6 @@ func Cut(text string, n int) string {
 	}
 	return text[:n]
 }
+
+// Encode writes a Map, or another value that a Map may hold, as a Value.
+func Encode(v any) Value { return abi.Encode(v) }

@@ -106,6 +106,7 @@ type backend interface {
 	next(prefix, after string) (string, bool)
 	message(id string) (abi.Value, bool)
 	happenedBefore(a, b string) bool
+	sha256(b []byte) [32]byte
 	log(level int, text string)
 }
 
@@ -181,6 +182,9 @@ func (s State) Message(id string) (m Message, ok bool) {
 // HappenedBefore says whether message a lies in b's past: whether b's author provably knew a. In a fold b must be
 // the message at hand or one folded earlier; for others the answer is false.
 func (s State) HappenedBefore(a, b string) bool { return s.b.happenedBefore(a, b) }
+
+// SHA256 returns a hash, which the node computes.
+func (s State) SHA256(b []byte) [32]byte { return s.b.sha256(b) }
 
 // Log writes a line for the plugin's author (`plexus plugin test`, the node's debug log); it changes nothing.
 func (s State) Log(text string) { s.b.log(0, text) }

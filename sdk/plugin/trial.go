@@ -5,6 +5,7 @@ package plugin
 // This file holds the node in memory that a plugin's unit tests run against.
 
 import (
+	"crypto/sha256"
 	"slices"
 	"strconv"
 	"strings"
@@ -145,5 +146,7 @@ func (t *Trial) happenedBefore(a, b string) bool {
 	}
 	return false
 }
+
+func (t *Trial) sha256(b []byte) [32]byte { return sha256.Sum256(b) }
 
 func (t *Trial) log(_ int, text string) { t.Logs = append(t.Logs, text) }
