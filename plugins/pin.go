@@ -1,6 +1,6 @@
 package plugins
 
-// This file holds pins: which file's plugin folds under which name in a Space, by the word of an admin (docs/plugins.md §11).
+// This file holds pins: which file's plugin folds under which name in a Space, by the word of an admin (docs/plugins.md §12).
 
 import (
 	"context"

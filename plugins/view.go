@@ -147,6 +147,8 @@ func (h *Host) current(ctx context.Context, space graph.ID, plugin string) (*spe
 		return nil, nil, h.fault
 	case ctx.Err() != nil:
 		return nil, nil, ctx.Err()
+	case errors.Is(h.broken[k].err, graph.ErrNotFound):
+		return nil, nil, fmt.Errorf("plugin %s is pinned in space %s and its file is being fetched from other members: ask again in a moment: %w", plugin, space, graph.ErrUnavailable)
 	case h.broken[k].err != nil:
 		return nil, nil, fmt.Errorf("plugin %s is pinned in space %s but can't run: %w: %w", plugin, space, h.broken[k].err, graph.ErrUnavailable)
 	case s == nil && h.listed[space]:
