@@ -4,6 +4,7 @@ package kit
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -34,6 +35,19 @@ func TestTracesThatDontHangTogether(t *testing.T) {
 	}
 	if _, err := ParseTrace(make([]byte, maxTrace+1)); !errors.Is(err, graph.ErrTooLarge) {
 		t.Errorf("too large: %v", err)
+	}
+	if _, err := ParseTrace(make([]byte, maxTrace)); errors.Is(err, graph.ErrTooLarge) {
+		t.Errorf("as large as allowed: %v", err)
+	}
+	trace := Trace{Trace: TraceVersion}
+	for i := range maxMessages + 1 {
+		trace.Messages = append(trace.Messages, TraceMessage{ID: fmt.Sprint(i), By: "ann", Content: []byte("{}")})
+	}
+	if trace.check() == nil {
+		t.Errorf("%d messages are taken", len(trace.Messages))
+	}
+	if trace.Messages = trace.Messages[:maxMessages]; trace.check() != nil {
+		t.Errorf("%d messages aren't taken", len(trace.Messages))
 	}
 }
 
