@@ -4,8 +4,10 @@
 package main
 
 import (
+	"plexus/plugins/ballot"
 	"plexus/plugins/checkpoint"
 	"plexus/plugins/handoff"
+	"plexus/plugins/human"
 	"plexus/plugins/swarm"
 	"plexus/plugins/task"
 	"plexus/plugins/team"
@@ -18,6 +20,8 @@ func init() {
 	plugin.Register(team.Plugin())
 	plugin.Register(swarm.Plugin())
 	plugin.Register(task.Plugin())
+	plugin.Register(human.Plugin())
+	plugin.Register(ballot.Plugin())
 }
 
 func main() {}
