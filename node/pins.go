@@ -59,22 +59,24 @@ func pluginOf(p plugins.Info) client.Plugin {
 	return out
 }
 
-// pinState says how far a pin has come: another file than the pin's is the one before, which serves until the new one has folded.
+// pinState says how far a pin has come: another file than the pin's is the one before, which serves until the new one can.
 func (n *Node) pinState(p *client.Plugin, file string) {
 	switch {
+	case p.Fault != "" && slices.Contains(n.plugins.Missing(), file):
+		p.State = client.StateMissing
+		f := n.fetching.failure(file)
+		if f.unfit {
+			p.State = client.StateRefused
+		}
+		if f.why != "" && p.File == file {
+			p.Fault = f.why
+		} else if f.why != "" {
+			p.Fault += " (" + f.why + ")"
+		}
+	case p.Fault != "":
+		p.State = client.StateRefused
 	case p.File != file:
 		p.State = client.StateCompiling
-	case p.Fault == "":
-	case slices.Contains(n.plugins.Missing(), file):
-		p.State = client.StateMissing
-		if f := n.fetching.failure(file); f.why != "" {
-			p.Fault = f.why
-			if f.unfit {
-				p.State = client.StateRefused
-			}
-		}
-	default:
-		p.State = client.StateRefused
 	}
 }
 

@@ -18,11 +18,12 @@ type Plugin struct {
 	Accepts  []string       `json:"accepts"` // content types
 	Views    []PluginAction `json:"views"`
 	Commands []PluginAction `json:"commands"`
+	React    bool           `json:"react,omitempty"`  // it speaks by itself, where a Node turns that on
 	Current  bool           `json:"current"`          // the state covers all visible messages
 	Folded   uint64         `json:"folded"`           // messages in the state
 	Marked   uint64         `json:"marked"`           // of these, how many were refused or trapped
 	Reason   string         `json:"reason,omitempty"` // of the last one marked
-	Fault    string         `json:"fault,omitempty"`  // why a pinned plugin can't run; then name and file alone are known
+	Fault    string         `json:"fault,omitempty"`  // why a pinned plugin can't run: what ran before goes on, or name and file alone are known
 	Pinned   bool           `json:"pinned,omitempty"` // by an admin, in this Space; else it is the node's own
 	State    string         `json:"state"`            // one of the States below
 }
@@ -96,5 +97,20 @@ func (c *Client) PinPlugin(ctx context.Context, spaceID string, in Pin) (Pinned,
 // UnpinPlugin takes a pin back; the node's own pattern of that name, where there is one, runs again.
 func (c *Client) UnpinPlugin(ctx context.Context, spaceID, plugin string) error {
 	_, err := c.call(ctx, request{method: http.MethodDelete, path: pluginPath(spaceID, plugin), replayable: true}, nil)
+	return err
+}
+
+// React is the body of PUT /spaces/{id}/plugins/{name}/react.
+type React struct {
+	On bool `json:"on"`
+}
+
+// React has a plugin speak by itself, as the caller, or no longer.
+func (c *Client) React(ctx context.Context, spaceID, plugin string, on bool) error {
+	body, err := json.Marshal(React{on})
+	if err != nil {
+		return err
+	}
+	_, err = c.call(ctx, request{method: http.MethodPut, path: pluginPath(spaceID, plugin) + "/react", body: body, replayable: true}, nil)
 	return err
 }
