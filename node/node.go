@@ -111,6 +111,7 @@ type Node struct {
 	running  atomic.Bool
 	enrolled atomic.Pointer[access.State] // enrolAll has seen it
 	switched chan struct{}                // told when another Network became the current one
+	reacted  chan struct{}                // told when a reaction is turned on or off
 
 	closing sync.Once
 	closed  error
@@ -125,7 +126,7 @@ func Open(cfg Config) (_ *Node, err error) {
 	if err := cfg.fill(); err != nil {
 		return nil, err
 	}
-	n := &Node{cfg: cfg, started: cfg.Now(), settled: make(chan struct{}), switched: make(chan struct{}, 1)}
+	n := &Node{cfg: cfg, started: cfg.Now(), settled: make(chan struct{}), switched: make(chan struct{}, 1), reacted: make(chan struct{}, 1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close())

@@ -50,7 +50,7 @@ func (n *Node) Plugins(ctx context.Context, spaceID string) ([]client.Plugin, er
 
 func pluginOf(p plugins.Info) client.Plugin {
 	out := client.Plugin{
-		Name: p.Name, Version: p.Version, File: p.File, About: p.About, Accepts: p.Accepts, Views: actions(p.Views), Commands: actions(p.Commands),
+		Name: p.Name, Version: p.Version, File: p.File, About: p.About, Accepts: p.Accepts, Views: actions(p.Views), Commands: actions(p.Commands), React: p.React,
 		Current: p.Current, Folded: p.Folded, Marked: p.Marked, Reason: p.Reason, Fault: p.Fault, State: client.StateFolding,
 	}
 	if p.Current {

@@ -10,6 +10,7 @@ package node
 //	idem     node ID ‖ SHA-256 of a key    → idemRecord
 //	idemage  expiry (8 bytes) ‖ idem's key → nothing
 //	ack      node ID ‖ message ID          → nothing
+//	react    node ID ‖ space ID ‖ plugin  → 1: turned on
 //	ackfloor node ID                       → position (8 bytes): of what arrived up to here, all is acknowledged
 
 import (
@@ -25,13 +26,13 @@ import (
 
 // records are the keyspaces.
 type records struct {
-	node, local, token, bound, idem, idemAge, ack, ackFloor graph.Records
+	node, local, token, bound, idem, idemAge, ack, ackFloor, react graph.Records
 }
 
 func openRecords(log *graph.Log) records {
 	return records{
 		node: log.Records("node"), local: log.Records("local"), token: log.Records("token"), bound: log.Records("bound"),
-		idem: log.Records("idem"), idemAge: log.Records("idemage"), ack: log.Records("ack"), ackFloor: log.Records("ackfloor"),
+		idem: log.Records("idem"), idemAge: log.Records("idemage"), ack: log.Records("ack"), ackFloor: log.Records("ackfloor"), react: log.Records("react"),
 	}
 }
 

@@ -62,7 +62,7 @@ func (n *Node) Run(ctx context.Context) error {
 			fail(err)
 		}
 	}
-	edge = append(edge, start(fail, n.plugins.Run))
+	edge = append(edge, start(fail, n.plugins.Run, n.react))
 	if n.listener != nil && ctx.Err() == nil {
 		edge = append(edge, start(fail, n.serve))
 	}

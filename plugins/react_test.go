@@ -1,8 +1,10 @@
 package plugins
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -140,5 +142,19 @@ func TestReactionsThatCantBe(t *testing.T) {
 	r.say("ann", "x", obj{})
 	if err := <-done; !errors.Is(err, graph.ErrNotFound) {
 		t.Errorf("no plugin: %v", err)
+	}
+}
+
+// The node's test of reactions runs this guest, from a file.
+func TestGreeterOfTheNode(t *testing.T) {
+	const path = "../node/testdata/greeter.wasm"
+	b, err := os.ReadFile(path)
+	if err != nil || !bytes.Equal(b, greeter()) {
+		if os.Getenv("PLEXUS_WRITE") == "" {
+			t.Fatalf("%s isn't what greeter makes (%v): PLEXUS_WRITE=1 writes it", path, err)
+		}
+		if err := os.WriteFile(path, greeter(), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

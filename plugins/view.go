@@ -30,6 +30,7 @@ type Info struct {
 	Accepts  []string `json:"accepts"`
 	Views    []Action `json:"views"` // with the JSON Schema of their parameters
 	Commands []Action `json:"commands"`
+	React    bool     `json:"react,omitempty"`  // it speaks by itself, where a Node turns that on
 	Current  bool     `json:"current"`          // the state covers all visible messages
 	Folded   uint64   `json:"folded"`           // messages in the state
 	Marked   uint64   `json:"marked"`           // of these, how many were refused or trapped; their writes are left out
@@ -307,7 +308,7 @@ func (h *Host) Plugins(ctx context.Context, space graph.ID) ([]Info, error) {
 		s := h.slots[slotKey{space, name}]
 		p := s.pub.spec.plugin
 		out = append(out, Info{
-			Name: name, Version: p.Version, File: s.pub.spec.file.cid, About: p.About, Accepts: p.Accepts, Views: orNone(p.Views), Commands: orNone(p.Commands),
+			Name: name, Version: p.Version, File: s.pub.spec.file.cid, About: p.About, Accepts: p.Accepts, Views: orNone(p.Views), Commands: orNone(p.Commands), React: p.React,
 			Current: s.pub.current && h.seen >= h.log.Last(), Folded: s.pub.meta.Folded, Marked: s.pub.meta.Marked, Reason: s.pub.meta.Reason,
 		})
 	}

@@ -55,6 +55,7 @@ var served = []string{
 	"POST /spaces/{id}/plugins",
 	"POST /spaces/{id}/plugins/{name}/commands/{command}",
 	"PUT /nodes/{id}/identities",
+	"PUT /spaces/{id}/plugins/{name}/react",
 }
 
 type operation struct {

@@ -18,6 +18,8 @@ type Plugins interface {
 	// Do asks a command on behalf of a Node this host holds, and sends what it answers as that Node, in order. An error after the first was
 	// sent says how many were.
 	Do(ctx context.Context, spaceID, plugin, command string, params json.RawMessage, caller string) ([]client.Message, error)
+	// React turns a plugin's reactions on or off for a Node this host holds: ErrInvalid where the plugin has none.
+	React(ctx context.Context, spaceID, plugin, caller string, on bool) error
 	// Pin pins a file's plugins by the host's key: ErrForbidden where it is no admin's, ErrInvalid or ErrTooLarge for a file that can't be one,
 	// ErrNotFound for a CID alone whose file no connected member has.
 	Pin(ctx context.Context, spaceID string, in client.Pin) (client.Pinned, error)
@@ -37,6 +39,10 @@ func commandRoutes() []route {
 			action: action{
 				in: reflect.TypeFor[rawJSON](), out: reflect.TypeFor[[]client.Message](), status: http.StatusCreated, serve: command,
 			},
+		},
+		{
+			method: "PUT", path: "/spaces/{id}/plugins/{name}/react", name: "react", who: asNode, headers: []param{pNodeID},
+			summary: "Have a plugin speak by itself, as the caller, or no longer", action: take(http.StatusNoContent, react),
 		},
 		{
 			method: "POST", path: "/spaces/{id}/plugins", name: "pinPlugin", summary: "Pin a plugin file, given itself or by CID", who: host,
@@ -121,4 +127,11 @@ func command(x *exchange) error {
 		return err
 	}
 	return x.reply(out)
+}
+
+func react(x *exchange, in client.React) (none, error) {
+	if x.h.cfg.Plugins == nil {
+		return none{}, invalid("this node runs no plugins", "")
+	}
+	return none{}, x.h.cfg.Plugins.React(x.r.Context(), x.r.PathValue("id"), x.r.PathValue("name"), x.caller.node, in.On)
 }

@@ -34,6 +34,13 @@ func (echo) Pin(_ context.Context, space string, in client.Pin) (client.Pinned, 
 	return client.Pinned{File: in.CID, Plugins: []string{space, in.Name, fmt.Sprint(len(in.Wasm))}}, nil
 }
 
+func (echo) React(_ context.Context, _, plugin, _ string, on bool) error {
+	if plugin != "p" || !on {
+		return fmt.Errorf("plugin %s doesn't react: %w", plugin, graph.ErrInvalid)
+	}
+	return nil
+}
+
 func (echo) Unpin(_ context.Context, _, plugin string) error {
 	if plugin == "no" {
 		return fmt.Errorf("no such pin: %w", graph.ErrNotFound)
@@ -96,6 +103,12 @@ func TestCommands(t *testing.T) {
 	}
 	if r := u.do("GET", "/spaces/s/plugins", ""); r.status != 200 || r.body[0] != '[' {
 		t.Errorf("list: %d %s", r.status, r.body)
+	}
+	if r := u.do("PUT", "/spaces/s/plugins/p/react", `{"on":true}`); r.status != 204 {
+		t.Errorf("react: %d %s", r.status, r.body)
+	}
+	if r := u.do("PUT", "/spaces/s/plugins/q/react", `{"on":true}`); r.status != 422 {
+		t.Errorf("react where there is none: %d %s", r.status, r.body)
 	}
 	if r := w.over(h).do("POST", "/spaces/s/plugins/p/commands/c", "{}"); r.status != 401 {
 		t.Errorf("without a token: %d", r.status)
