@@ -25,6 +25,7 @@ inspect, test and run are for its author; they need no daemon, but for run. pin,
 	}
 	cmd.AddCommand(a.pluginNewCommand(), a.pluginBuildCommand(), a.pluginInspectCommand(), a.pluginTestCommand(), a.pluginRunCommand())
 	cmd.AddCommand(a.pinCommands()...)
+	cmd.AddCommand(a.pluginReactCommand())
 	return cmd
 }
 
