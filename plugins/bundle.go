@@ -4,7 +4,7 @@ package plugins
 
 import _ "embed"
 
-//go:generate go run ./internal/pack -o bundle/patterns.wasm ./bundle ./checkpoint ./handoff ./team ./swarm ./task ./human ./ballot
+//go:generate go run ./internal/pack -o bundle/patterns.wasm ./bundle ./checkpoint ./handoff ./team ./swarm ./task ./human ./ballot ./capability ./group
 
 //go:embed bundle/patterns.wasm
 var bundle []byte

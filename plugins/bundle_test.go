@@ -36,7 +36,7 @@ func TestBundleIsWhatTheSourcesMake(t *testing.T) {
 }
 
 // bundlePatterns are the folders of bundle.go's go:generate line.
-var bundlePatterns = []string{"./checkpoint", "./handoff", "./team", "./swarm", "./task", "./human", "./ballot"}
+var bundlePatterns = []string{"./checkpoint", "./handoff", "./team", "./swarm", "./task", "./human", "./ballot", "./capability", "./group"}
 
 func TestGenerateLineNamesThePatterns(t *testing.T) {
 	b, err := os.ReadFile("bundle.go")

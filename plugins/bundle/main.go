@@ -5,7 +5,9 @@ package main
 
 import (
 	"plexus/plugins/ballot"
+	"plexus/plugins/capability"
 	"plexus/plugins/checkpoint"
+	"plexus/plugins/group"
 	"plexus/plugins/handoff"
 	"plexus/plugins/human"
 	"plexus/plugins/swarm"
@@ -22,6 +24,8 @@ func init() {
 	plugin.Register(task.Plugin())
 	plugin.Register(human.Plugin())
 	plugin.Register(ballot.Plugin())
+	plugin.Register(capability.Plugin())
+	plugin.Register(group.Plugin())
 }
 
 func main() {}
