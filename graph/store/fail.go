@@ -65,10 +65,18 @@ func (h *health) background(cause error) {
 	h.passing = explain(h.dir, "write to", cause)
 }
 
+// emptyFlush is what Pebble calls a flush that had nothing to write, as after a start: it went well.
+const emptyFlush = "pebble: empty table"
+
 // listener is told of everything Pebble does on its own.
 func (h *health) listener() *pebble.EventListener {
 	return &pebble.EventListener{
-		FlushEnd: func(i pebble.FlushInfo) { h.background(i.Err) },
+		FlushEnd: func(i pebble.FlushInfo) {
+			if i.Err != nil && i.Err.Error() == emptyFlush {
+				i.Err = nil
+			}
+			h.background(i.Err)
+		},
 		CompactionEnd: func(i pebble.CompactionInfo) {
 			if !errors.Is(i.Err, pebble.ErrCancelledCompaction) {
 				h.background(i.Err)
