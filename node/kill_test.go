@@ -19,10 +19,7 @@ import (
 	"plexus/sdk/client"
 )
 
-const (
-	kills   = 20
-	writers = 8
-)
+const writers = 8
 
 // killed is the process that is killed: it sends as fast as it can and prints each message that was acknowledged.
 func killed(dir string) {

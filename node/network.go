@@ -54,6 +54,9 @@ func (n *Node) say(ctx context.Context, d graph.Draft) error {
 	if err := n.state().Allows(n.Host(), d); err != nil {
 		return err
 	}
+	if err := n.clockRight(); err != nil {
+		return err
+	}
 	sp, err := n.networkSpace()
 	if err != nil {
 		return err

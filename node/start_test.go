@@ -11,11 +11,9 @@ import (
 	"plexus/sdk/client"
 )
 
-const many = 100_000
-
 func TestStartWithManyMessages(t *testing.T) {
 	if testing.Short() {
-		t.Skip("sends 100,000 messages")
+		t.Skip("sends very many messages")
 	}
 	dir := t.TempDir()
 	n := open(t, dir)
