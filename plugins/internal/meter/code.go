@@ -22,13 +22,17 @@ func (w *rewriter) codeSection(r *reader) []byte {
 		r.failf("%d bodies for %d functions", n, len(w.functions))
 		return nil
 	}
-	out := appendU32(nil, n)
+	out := appendU32(make([]byte, 0, 2*len(r.b)), n)
+	var f function // its buffers are used again for each body
 	for i := range n {
 		body := &reader{b: r.bytes(r.u32())}
 		if r.err != nil {
 			return nil
 		}
-		f := &function{rewriter: w, r: body, typ: w.typ(r, w.functions[i]), index: w.functions[i]}
+		f = function{
+			rewriter: w, r: body, typ: w.typ(r, w.functions[i]), index: w.functions[i],
+			code: f.code[:0], events: f.events[:0], frames: f.frames[:0], out: f.out[:0],
+		}
 		code := f.rewrite()
 		if body.err != nil {
 			r.failf("function %d: %w", w.imported+i, body.err)
@@ -75,6 +79,7 @@ type function struct {
 	index  uint32
 	locals int
 	code   []byte
+	out    []byte
 	events []event
 	open   int // index of the charge that is being added to
 	frames []frame

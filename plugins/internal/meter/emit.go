@@ -88,7 +88,7 @@ func (f *function) assemble(decl localDecl) []byte {
 			extra = append(extra, 1, typ)
 		}
 	}
-	out := appendU32(nil, groups)
+	out := appendU32(f.out, groups)
 	out = append(append(out, decl.raw...), extra...)
 	weight := int64(1 + (f.locals+f.most)/frameUnit)
 	if f.calls {
@@ -99,7 +99,8 @@ func (f *function) assemble(decl localDecl) []byte {
 		out = append(out, opEnd)
 		out = f.moveDepth(out, weight, 0x6a)
 	}
-	return append(out, opEnd)
+	f.out = append(out, opEnd)
+	return f.out
 }
 
 func (f *function) prologue(out []byte, weight int64) []byte {
