@@ -263,6 +263,19 @@ func TestBallotsThatAreRefused(t *testing.T) {
 	}
 }
 
+func TestVotesAreBounded(t *testing.T) {
+	r := newTrial(t)
+	b := r.open(nil)
+	for i := range maxVotes - maxChanges + 1 {
+		r.say(0, fmt.Sprint("n", i), Cast, option("yes"), "", b)
+	}
+	for range maxChanges - 1 {
+		r.say(0, "n0", Cast, option("no"), "", b)
+	}
+	r.say(0, "n0", Cast, option("no"), "at most 8 times", b)
+	r.say(0, "more", Cast, option("no"), "at most 2048 votes", b)
+}
+
 func TestListsAndCommands(t *testing.T) {
 	r := newTrial(t)
 	a := r.open(nil, "bob", "cem")

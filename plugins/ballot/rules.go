@@ -15,6 +15,8 @@ const (
 	maxQuestion = 4000
 	maxWeight   = 1_000_000
 	maxSalt     = 256
+	maxVotes    = 2048 // of a ballot: a count looks at them all
+	maxChanges  = 8    // votes of a Node: so many of each elector make maxVotes
 )
 
 // word is what somebody wants to say; a command leaves message and time empty.
@@ -216,8 +218,8 @@ func mayVote(s plugin.State, id string, b plugin.Value, w word) error {
 	if option != Abstain && !slices.Contains(choices(b), option) {
 		return plugin.Refusal("content.option must be one of the ballot's options, or abstain")
 	}
-	if w.what == Cast {
-		return nil
+	if err := mayChange(s, id, w.node); err != nil || w.what == Cast {
+		return err
 	}
 	salt := w.content.Get("salt").Text()
 	if len(salt) > maxSalt {
@@ -229,6 +231,21 @@ func mayVote(s plugin.State, id string, b plugin.Value, w word) error {
 	}
 	if hash(s, id, w.node, option, salt) != k.Get("hash").Text() {
 		return plugin.Refusal("option and salt don't give the hash you committed to")
+	}
+	return nil
+}
+
+// mayChange keeps what a count looks at bounded.
+func mayChange(s plugin.State, id, node string) error {
+	mine, all, prefix := 0, 0, "v/"+id+"/"
+	for range s.Keys(prefix+node+"/", "") {
+		mine++
+	}
+	for range s.Keys(prefix, "") {
+		all++
+	}
+	if mine >= maxChanges || all >= maxVotes {
+		return plugin.Refusal("a Node votes at most 8 times, and a ballot takes at most 2048 votes")
 	}
 	return nil
 }

@@ -196,6 +196,7 @@ func TestMapReduceWithAStraggler(t *testing.T) {
 	g := r.made(plugin.Map{"temporary": true})
 	j := r.say(10, "ann", Job, plugin.Map{"parts": parts("a", "b"), "timeout_s": 60}, "", []string{g})
 	r.say(20, "bob", Result, number(0), "", []string{j})
+	r.say(20, "bob", Result, number(0), "handed this part in already", []string{j})
 	r.say(70, "bob", Reassign, number(1), "before its time is up", []string{j})
 	r.say(71, "bob", Reassign, number(0), "has its result", []string{j})
 	r.say(71, "cem", Reassign, number(1), "doesn't permit assign", []string{j})

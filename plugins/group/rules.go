@@ -216,7 +216,7 @@ func mayWork(s plugin.State, id, job string, g plugin.Value, w word) error {
 	case w.what == Result && !slices.Contains(p.Get("tried").Texts(), w.node):
 		return plugin.Refusal("this part isn't yours")
 	case w.what == Result:
-		return nil
+		return once(s, job, w)
 	case p.Get("result") != nil:
 		return plugin.Refusal("this part has its result")
 	}
@@ -230,6 +230,17 @@ func mayWork(s plugin.State, id, job string, g plugin.Value, w word) error {
 	}
 	if g.Get("topology").Text() == "pipeline" && p.Get("node") == nil {
 		return plugin.Refusal("this part waits for the one before it")
+	}
+	return nil
+}
+
+// once refuses a second result of a Node for one part.
+func once(s plugin.State, job string, w word) error {
+	n, _ := part(s, job, w)
+	for _, raw := range s.Scan("r/" + job + "/" + n + "/") {
+		if plugin.Value(raw).Get("by").Text() == w.node {
+			return plugin.Refusal("you have handed this part in already")
+		}
 	}
 	return nil
 }

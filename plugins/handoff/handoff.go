@@ -33,7 +33,10 @@ const (
 	Withdraw = "handoff:withdraw"
 )
 
-const maxNodes = 64 // candidates of one handoff: each is a key of the state
+const (
+	maxNodes = 64  // candidates of one handoff: each is a key of the state
+	maxHeld  = 256 // claims on one handoff, released ones too: what is said of it looks at them all
+)
 
 // Plugin is the pattern.
 func Plugin() plugin.Plugin {
@@ -160,6 +163,9 @@ func may(s plugin.State, id string, h plugin.Value, node, what string) error {
 		if held(s, id, node) != "" {
 			return plugin.Refusal("you have claimed it already; release it first")
 		}
+		if what == Claim && claims(s, id) >= maxHeld {
+			return plugin.Refusal("this handoff was claimed 256 times: ask its author for a new one")
+		}
 		if what == Decline && len(nodes) == 0 {
 			return plugin.Refusal("this handoff is for anyone: nobody need decline it")
 		}
@@ -181,6 +187,13 @@ func held(s plugin.State, id, node string) string {
 		}
 	}
 	return ""
+}
+
+func claims(s plugin.State, id string) (n int) {
+	for range s.Keys("r/"+id+"/", "") {
+		n++
+	}
+	return n
 }
 
 // holder is the Node whose claim holds.

@@ -127,6 +127,16 @@ func TestHandoffsThatAreRefused(t *testing.T) {
 	r.say("ann", Claim, nil, nil, "must name a handoff")
 }
 
+func TestClaimsAreBounded(t *testing.T) {
+	r := newTrial(t)
+	h := r.say("ann", Type, plugin.Map{"title": "go on"}, nil, "")
+	for range maxHeld {
+		r.say("bob", Claim, nil, []string{h}, "")
+		r.say("bob", Release, nil, []string{h}, "")
+	}
+	r.say("bob", Claim, nil, []string{h}, "claimed 256 times")
+}
+
 // The first claim leads; the author's word settles; a claim that sorts before the winner changes nothing then.
 func TestABackdatedClaimLosesToASettlement(t *testing.T) {
 	for _, backdated := range []bool{false, true} {

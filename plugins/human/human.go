@@ -58,6 +58,7 @@ func Plugin() plugin.Plugin {
 		Fold:     fold,
 		Views:    map[string]plugin.View{"waiting": waiting, "all": all, "decision": one},
 		Commands: commands,
+		React:    react,
 	}
 }
 

@@ -38,6 +38,7 @@ func Plugin() plugin.Plugin {
 			"open": open, "mine": mine, "all": all, "overdue": overdue, "task": one, "history": history, "subtasks": subtasks,
 		},
 		Commands: commands,
+		React:    react,
 	}
 }
 

@@ -76,6 +76,14 @@ func (t *Trial) Command(name string, params Map, caller string) ([]Draft, error)
 	return f(State{t}, Query{Name: name, Params: abi.Encode(params), Caller: caller})
 }
 
+// React asks for the reaction to an event. Its clock and timers are Clock and Timers; what it says isn't sent.
+func (t *Trial) React(e Event) ([]Draft, error) {
+	if t.plugin.React == nil {
+		return nil, Refusal(t.plugin.Name + " doesn't react")
+	}
+	return t.plugin.React(State{t}, e)
+}
+
 // EncodeMessage writes a message as a node hands it to a fold.
 func EncodeMessage(m Message) Value {
 	b := make([]byte, 0, 256)

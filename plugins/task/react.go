@@ -1,0 +1,61 @@
+package task
+
+// This file holds the reaction: where a Node's user turned it on, it watches over the times of the tasks that concern that Node and says
+// when one has passed.
+
+import (
+	"slices"
+
+	"plexus/sdk/plugin"
+)
+
+func react(s plugin.State, e plugin.Event) ([]plugin.Draft, error) {
+	id := e.Timer
+	if id == "" {
+		id, _, _ = subject(s, []string{e.Message.ID})
+	}
+	t := s.Value("t/" + id)
+	if t == nil || !concerns(s, id, t, e.Node) {
+		return nil, nil
+	}
+	lead := s.Value("r/" + id + "/" + t.Get("lane").Text())
+	at := due(t, lead)
+	if final(statusOf(s, id, t)) || at == 0 {
+		plugin.DeleteTimer(id)
+		return nil, nil
+	}
+	if e.Timer == "" || !passed(t, lead, plugin.Now()) {
+		plugin.SetTimer(id, at+1)
+		return nil, nil
+	}
+	parents := []string{id}
+	if l := last(s, id, t.Get("lane").Text()); l != id {
+		parents = append(parents, l)
+	}
+	return []plugin.Draft{{Type: Timeout, Content: plugin.Map{}, Parents: parents, Nodes: other(s, id, t, e.Node), Key: "timeout"}}, nil
+}
+
+// concerns says whether a Node asked for a task, is asked for it, or has it.
+func concerns(s plugin.State, id string, t plugin.Value, node string) bool {
+	return node == t.Get("sender").Text() || slices.Contains(t.Get("nodes").Texts(), node) || s.Has("w/"+id+"/"+node)
+}
+
+// due is the first of the times that may pass, 0 where there is none.
+func due(t, lead plugin.Value) (at int64) {
+	at, _ = t.Get("deadline").Int()
+	first := func(n int64, ok bool) {
+		if ok && (at == 0 || n < at) {
+			at = n
+		}
+	}
+	if lead == nil {
+		first(t.Get("expires").Int())
+		return at
+	}
+	beat, ok := t.Get("heartbeat").Int()
+	seen, _ := lead.Get("seen").Int()
+	if status := lead.Get("status").Text(); status == Confirmed || status == Executing {
+		first(seen+beat, ok)
+	}
+	return at
+}
