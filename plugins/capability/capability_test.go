@@ -31,17 +31,44 @@ func TestSchemas(t *testing.T) {
 		schema, value any
 		problem       string
 	}{
-		{nil, 1, ""}, {true, 1, ""}, {false, 1, "isn't allowed"}, {m{}, nil, ""},
-		{m{"type": "string"}, "x", ""}, {m{"type": "string"}, 1, "of type string"}, {m{"type": "integer"}, 1.5, "of type integer"}, {m{"type": "number"}, 1, ""},
-		{m{"type": "null"}, nil, ""}, {m{"type": "boolean"}, true, ""}, {m{"type": []string{"string", "null"}}, 1, "none of the types"}, {m{"type": []string{"string", "null"}}, nil, ""},
-		{m{"const": 1}, 1, ""}, {m{"const": 1}, 2, "one value"}, {m{"enum": []any{1, "a"}}, "a", ""}, {m{"enum": []any{1, "a"}}, "b", "values it may be"},
-		{m{"minimum": 1}, 1, ""}, {m{"minimum": 1}, 0, "minimum"}, {m{"exclusiveMaximum": 1}, 1, "exclusiveMaximum"}, {m{"maximum": 1.5}, 1.6, "maximum"}, {m{"exclusiveMinimum": 0}, 1, ""},
-		{m{"minLength": 2}, "äö", ""}, {m{"minLength": 3}, "äö", "minLength"}, {m{"maxLength": 1}, "äö", "maxLength"},
-		{m{"items": m{"type": "integer"}}, []any{1, "x"}, "v[1] must be"}, {m{"minItems": 1}, []any{}, "minItems"}, {m{"maxItems": 1}, []any{1, 2}, "maxItems"},
-		{m{"required": []string{"a"}}, m{}, "v.a is missing"}, {m{"properties": m{"a": m{"type": "string"}}}, m{"a": 1}, "v.a must be"}, {m{"additionalProperties": false}, m{"a": 1}, "v.a isn't allowed"},
-		{m{"properties": m{"a": true}, "additionalProperties": false}, m{"a": 1}, ""}, {m{"maxProperties": 0}, m{"a": 1}, "maxProperties"},
-		{m{"allOf": []any{m{"minimum": 1}, m{"maximum": 2}}}, 3, "maximum"}, {m{"anyOf": []any{m{"minimum": 5}, m{"maximum": 2}}}, 3, "anyOf"}, {m{"anyOf": []any{m{"minimum": 5}, m{"maximum": 2}}}, 1, ""},
-		{m{"oneOf": []any{m{"minimum": 1}, m{"minimum": 2}}}, 3, "exactly one"}, {m{"oneOf": []any{m{"minimum": 1}, m{"minimum": 2}}}, 1, ""}, {m{"not": m{"type": "string"}}, "x", "must not be"},
+		{nil, 1, ""},
+		{true, 1, ""},
+		{false, 1, "isn't allowed"},
+		{m{}, nil, ""},
+		{m{"type": "string"}, "x", ""},
+		{m{"type": "string"}, 1, "of type string"},
+		{m{"type": "integer"}, 1.5, "of type integer"},
+		{m{"type": "number"}, 1, ""},
+		{m{"type": "null"}, nil, ""},
+		{m{"type": "boolean"}, true, ""},
+		{m{"type": []string{"string", "null"}}, 1, "none of the types"},
+		{m{"type": []string{"string", "null"}}, nil, ""},
+		{m{"const": 1}, 1, ""},
+		{m{"const": 1}, 2, "one value"},
+		{m{"enum": []any{1, "a"}}, "a", ""},
+		{m{"enum": []any{1, "a"}}, "b", "values it may be"},
+		{m{"minimum": 1}, 1, ""},
+		{m{"minimum": 1}, 0, "minimum"},
+		{m{"exclusiveMaximum": 1}, 1, "exclusiveMaximum"},
+		{m{"maximum": 1.5}, 1.6, "maximum"},
+		{m{"exclusiveMinimum": 0}, 1, ""},
+		{m{"minLength": 2}, "äö", ""},
+		{m{"minLength": 3}, "äö", "minLength"},
+		{m{"maxLength": 1}, "äö", "maxLength"},
+		{m{"items": m{"type": "integer"}}, []any{1, "x"}, "v[1] must be"},
+		{m{"minItems": 1}, []any{}, "minItems"},
+		{m{"maxItems": 1}, []any{1, 2}, "maxItems"},
+		{m{"required": []string{"a"}}, m{}, "v.a is missing"},
+		{m{"properties": m{"a": m{"type": "string"}}}, m{"a": 1}, "v.a must be"},
+		{m{"additionalProperties": false}, m{"a": 1}, "v.a isn't allowed"},
+		{m{"properties": m{"a": true}, "additionalProperties": false}, m{"a": 1}, ""},
+		{m{"maxProperties": 0}, m{"a": 1}, "maxProperties"},
+		{m{"allOf": []any{m{"minimum": 1}, m{"maximum": 2}}}, 3, "maximum"},
+		{m{"anyOf": []any{m{"minimum": 5}, m{"maximum": 2}}}, 3, "anyOf"},
+		{m{"anyOf": []any{m{"minimum": 5}, m{"maximum": 2}}}, 1, ""},
+		{m{"oneOf": []any{m{"minimum": 1}, m{"minimum": 2}}}, 3, "exactly one"},
+		{m{"oneOf": []any{m{"minimum": 1}, m{"minimum": 2}}}, 1, ""},
+		{m{"not": m{"type": "string"}}, "x", "must not be"},
 	} {
 		var schema plugin.Value
 		if row.schema != nil {
@@ -64,13 +91,18 @@ func TestDeclarations(t *testing.T) {
 		content plugin.Map
 		refused string
 	}{
-		{plugin.Map{}, "type must be"}, {plugin.Map{"type": strings.Repeat("x", maxType+1)}, "type must be"}, {plugin.Map{"type": strings.Repeat("x", maxType)}, ""},
-		{plugin.Map{"type": "t", "name": strings.Repeat("x", maxName+1)}, "name must be"}, {plugin.Map{"type": "t", "estimated_time_s": -1}, "estimated_time_s"},
-		{plugin.Map{"type": "t", "input_schema": 1}, "a schema is an object"}, {plugin.Map{"type": "t", "input_schema": true}, ""},
+		{plugin.Map{}, "type must be"},
+		{plugin.Map{"type": strings.Repeat("x", maxType+1)}, "type must be"},
+		{plugin.Map{"type": strings.Repeat("x", maxType)}, ""},
+		{plugin.Map{"type": "t", "name": strings.Repeat("x", maxName+1)}, "name must be"},
+		{plugin.Map{"type": "t", "estimated_time_s": -1}, "estimated_time_s"},
+		{plugin.Map{"type": "t", "input_schema": 1}, "a schema is an object"},
+		{plugin.Map{"type": "t", "input_schema": true}, ""},
 		{plugin.Map{"type": "t", "output_schema": plugin.Map{"properties": plugin.Map{"a": plugin.Map{"$ref": "#"}}}}, "isn't followed"},
 		{plugin.Map{"type": "t", "output_schema": plugin.Map{"anyOf": []any{plugin.Map{"$ref": "#"}}}}, "isn't followed"},
 		{plugin.Map{"type": "t", "input_schema": plugin.Map{"title": strings.Repeat("x", maxSchema)}}, "16 KiB"},
-		{plugin.Map{"type": "t", "input_schema": deep}, "16 deep"}, {plugin.Map{"type": "t", "input_schema": deep["items"]}, ""},
+		{plugin.Map{"type": "t", "input_schema": deep}, "16 deep"},
+		{plugin.Map{"type": "t", "input_schema": deep["items"]}, ""},
 	} {
 		r.say("bob", Declare, row.content, row.refused, nil)
 		if _, err := r.Command("declare", row.content, "bob"); (err != nil) != (row.refused != "") {
@@ -96,9 +128,13 @@ func TestFindAndInvoke(t *testing.T) {
 		caller string
 		want   string
 	}{
-		{"find", nil, "", "bob math:square cem math:square cem text:upper"}, {"find", plugin.Map{"type": "math:square"}, "", "bob math:square cem math:square"}, {"find", plugin.Map{"type": "math"}, "", ""},
-		{"find", plugin.Map{"text": "fast"}, "", "cem math:square"}, {"find", plugin.Map{"payload": plugin.Map{"n": "x"}}, "", "cem math:square cem text:upper"},
-		{"of", nil, "cem", "cem math:square cem text:upper"}, {"of", plugin.Map{"node": "bob"}, "cem", "bob math:square"},
+		{"find", nil, "", "bob math:square cem math:square cem text:upper"},
+		{"find", plugin.Map{"type": "math:square"}, "", "bob math:square cem math:square"},
+		{"find", plugin.Map{"type": "math"}, "", ""},
+		{"find", plugin.Map{"text": "fast"}, "", "cem math:square"},
+		{"find", plugin.Map{"payload": plugin.Map{"n": "x"}}, "", "cem math:square cem text:upper"},
+		{"of", nil, "cem", "cem math:square cem text:upper"},
+		{"of", plugin.Map{"node": "bob"}, "cem", "bob math:square"},
 	} {
 		v, err := r.View(row.view, row.params, row.caller)
 		var got []string

@@ -264,10 +264,17 @@ func TestWhatIsRefused(t *testing.T) {
 		nodes   []string
 		refused string
 	}{
-		{plugin.Map{"name": ""}, nil, "content.name"}, {plugin.Map{"name": strings.Repeat("x", maxName+1)}, nil, "content.name"}, {plugin.Map{"topology": "ring"}, nil, "topology must"},
-		{plugin.Map{"roles": plugin.Map{"owner": []string{}}}, nil, "roles must"}, {plugin.Map{"roles": plugin.Map{"x": []string{"fly"}}}, nil, "permissions are"}, {plugin.Map{"roles": roles}, nil, "at most 16"},
-		{plugin.Map{"expires_at": "1970-01-01T00:00:00Z"}, nil, "expires_at"}, {plugin.Map{"capabilities": many(maxCapabilities + 1)}, nil, "at most 32"}, {plugin.Map{"capabilities": []string{""}}, nil, "1 to 128"},
-		{nil, many(maxMembers), "at most 64 members"}, {nil, many(maxMembers - 1), ""},
+		{plugin.Map{"name": ""}, nil, "content.name"},
+		{plugin.Map{"name": strings.Repeat("x", maxName+1)}, nil, "content.name"},
+		{plugin.Map{"topology": "ring"}, nil, "topology must"},
+		{plugin.Map{"roles": plugin.Map{"owner": []string{}}}, nil, "roles must"},
+		{plugin.Map{"roles": plugin.Map{"x": []string{"fly"}}}, nil, "permissions are"},
+		{plugin.Map{"roles": roles}, nil, "at most 16"},
+		{plugin.Map{"expires_at": "1970-01-01T00:00:00Z"}, nil, "expires_at"},
+		{plugin.Map{"capabilities": many(maxCapabilities + 1)}, nil, "at most 32"},
+		{plugin.Map{"capabilities": []string{""}}, nil, "1 to 128"},
+		{nil, many(maxMembers), "at most 64 members"},
+		{nil, many(maxMembers - 1), ""},
 	} {
 		c := plugin.Map{"name": "g"}
 		for k, v := range row.content {
@@ -286,8 +293,11 @@ func TestWhatIsRefused(t *testing.T) {
 		content plugin.Map
 		refused string
 	}{
-		{nil, "1 to 64"}, {plugin.Map{"parts": parts(many(maxParts + 1)...)}, "1 to 64"}, {plugin.Map{"parts": []any{plugin.Map{}}}, "needs a name"},
-		{plugin.Map{"parts": parts("a"), "timeout_s": 0}, "timeout_s"}, {plugin.Map{"parts": parts(many(maxParts)...)}, ""},
+		{nil, "1 to 64"},
+		{plugin.Map{"parts": parts(many(maxParts + 1)...)}, "1 to 64"},
+		{plugin.Map{"parts": []any{plugin.Map{}}}, "needs a name"},
+		{plugin.Map{"parts": parts("a"), "timeout_s": 0}, "timeout_s"},
+		{plugin.Map{"parts": parts(many(maxParts)...)}, ""},
 	} {
 		r.say(0, "ann", Job, row.content, row.refused, []string{g})
 	}

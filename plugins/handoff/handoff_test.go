@@ -48,14 +48,25 @@ func TestEveryTransition(t *testing.T) {
 		rows   []row
 	}{
 		"open": {nil, []row{
-			{"ann", Claim, "own author", "open"}, {"bob", Claim, "", "claimed"}, {"eve", Claim, "for others", "open"},
-			{"ann", Decline, "own author", "open"}, {"bob", Decline, "", "open"}, {"eve", Decline, "for others", "open"},
-			{"ann", Release, "only one who claimed", "open"}, {"bob", Release, "only one who claimed", "open"},
-			{"ann", Withdraw, "", "withdrawn"}, {"bob", Withdraw, "only its author", "open"},
+			{"ann", Claim, "own author", "open"},
+			{"bob", Claim, "", "claimed"},
+			{"eve", Claim, "for others", "open"},
+			{"ann", Decline, "own author", "open"},
+			{"bob", Decline, "", "open"},
+			{"eve", Decline, "for others", "open"},
+			{"ann", Release, "only one who claimed", "open"},
+			{"bob", Release, "only one who claimed", "open"},
+			{"ann", Withdraw, "", "withdrawn"},
+			{"bob", Withdraw, "only its author", "open"},
 		}},
 		"claimed": {[][2]string{{"bob", Claim}}, []row{
-			{"bob", Claim, "claimed it already", "claimed"}, {"cem", Claim, "", "claimed"}, {"bob", Decline, "claimed it already", "claimed"},
-			{"cem", Decline, "", "claimed"}, {"bob", Release, "", "open"}, {"cem", Release, "only one", "claimed"}, {"ann", Withdraw, "", "withdrawn"},
+			{"bob", Claim, "claimed it already", "claimed"},
+			{"cem", Claim, "", "claimed"},
+			{"bob", Decline, "claimed it already", "claimed"},
+			{"cem", Decline, "", "claimed"},
+			{"bob", Release, "", "open"},
+			{"cem", Release, "only one", "claimed"},
+			{"ann", Withdraw, "", "withdrawn"},
 		}},
 		"settled": {[][2]string{{"bob", Claim}, {"ann", "settle"}}, []row{
 			{"cem", Claim, "is with bob", "claimed"}, {"cem", Decline, "is with bob", "claimed"}, {"bob", Release, "", "open"}, {"ann", Withdraw, "", "withdrawn"},
@@ -184,8 +195,13 @@ func TestListsAndContext(t *testing.T) {
 		caller string
 		want   string
 	}{
-		{"unclaimed", nil, "", "a b"}, {"unclaimed", plugin.Map{"node": "cem"}, "", "b"}, {"unclaimed", plugin.Map{"node": "bob"}, "", "a b"},
-		{"mine", nil, "bob", "a"}, {"mine", nil, "cem", "c"}, {"mine", plugin.Map{"node": "bob"}, "cem", "a"}, {"all", plugin.Map{"limit": 2}, "", "a b"},
+		{"unclaimed", nil, "", "a b"},
+		{"unclaimed", plugin.Map{"node": "cem"}, "", "b"},
+		{"unclaimed", plugin.Map{"node": "bob"}, "", "a b"},
+		{"mine", nil, "bob", "a"},
+		{"mine", nil, "cem", "c"},
+		{"mine", plugin.Map{"node": "bob"}, "cem", "a"},
+		{"all", plugin.Map{"limit": 2}, "", "a b"},
 		{"all", plugin.Map{"before": "1970-01-01T00:00:04Z"}, "", "a"},
 	} {
 		var got []string

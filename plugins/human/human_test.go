@@ -138,8 +138,16 @@ func TestEveryTransition(t *testing.T) {
 
 func TestMOfN(t *testing.T) {
 	for _, row := range []struct{ votes, want string }{
-		{"bob+", "pending"}, {"bob+ cem+", "decided approve"}, {"bob- cem+", "pending"}, {"bob- cem-", "decided reject"}, {"bob- cem+ dan+", "decided approve"},
-		{"bob+ bob- cem-", "decided reject"}, {"bob+ cem+ dan-", "decided approve"}, {"hal- bob+ cem+", "pending"}, {"bob+ cem+ hal-", "pending"}, {"bob+ hal+ cem-", "decided approve"},
+		{"bob+", "pending"},
+		{"bob+ cem+", "decided approve"},
+		{"bob- cem+", "pending"},
+		{"bob- cem-", "decided reject"},
+		{"bob- cem+ dan+", "decided approve"},
+		{"bob+ bob- cem-", "decided reject"},
+		{"bob+ cem+ dan-", "decided approve"},
+		{"hal- bob+ cem+", "pending"},
+		{"bob+ cem+ hal-", "pending"},
+		{"bob+ hal+ cem-", "decided approve"},
 	} {
 		r := newTrial(t)
 		d := r.ask(plugin.Map{"need": 2}, "bob", "cem", "dan", "hal")
@@ -298,8 +306,13 @@ func TestLists(t *testing.T) {
 		caller string
 		want   string
 	}{
-		{"waiting", nil, "", a + " " + b}, {"waiting", nil, "bob", a + " " + b}, {"waiting", nil, "hal", b}, {"waiting", nil, "ann", ""}, {"waiting", plugin.Map{"node": "cem"}, "bob", b},
-		{"all", plugin.Map{"status": "decided"}, "", c}, {"all", nil, "", a + " " + b + " " + c},
+		{"waiting", nil, "", a + " " + b},
+		{"waiting", nil, "bob", a + " " + b},
+		{"waiting", nil, "hal", b},
+		{"waiting", nil, "ann", ""},
+		{"waiting", plugin.Map{"node": "cem"}, "bob", b},
+		{"all", plugin.Map{"status": "decided"}, "", c},
+		{"all", nil, "", a + " " + b + " " + c},
 	} {
 		v, err := r.View(row.view, row.params, row.caller)
 		var got []string

@@ -16,8 +16,11 @@ func TestReact(t *testing.T) {
 		node  string
 		at    int64 // seconds: when the timer shall ring; 0: there is none
 	}{
-		{"nobody confirms", nil, "bob", 101}, {"who asked", nil, "ann", 101}, {"a stranger", nil, "eve", 0},
-		{"who has it is silent", []step{{"bob", Confirm}}, "ann", 70}, {"waits for others", []step{{"bob", Confirm}, {"bob", Start}, {"bob", Escalate}}, "bob", 1000},
+		{"nobody confirms", nil, "bob", 101},
+		{"who asked", nil, "ann", 101},
+		{"a stranger", nil, "eve", 0},
+		{"who has it is silent", []step{{"bob", Confirm}}, "ann", 70},
+		{"waits for others", []step{{"bob", Confirm}, {"bob", Start}, {"bob", Escalate}}, "bob", 1000},
 		{"ended", []step{{"bob", Confirm}, {"ann", Cancel}}, "ann", 0},
 	} {
 		clear(plugin.Timers)

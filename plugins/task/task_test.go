@@ -443,9 +443,14 @@ func TestLists(t *testing.T) {
 		caller string
 		want   string
 	}{
-		{"open", nil, "", high + " " + low}, {"open", plugin.Map{"status": Confirmed}, "", low}, {"open", plugin.Map{"task_type": "b"}, "", high},
-		{"mine", plugin.Map{"status": Pending}, "cem", high}, {"mine", plugin.Map{"node": "eve"}, "cem", ""}, {"mine", nil, "", "say whose: node is required where nobody is signed in"},
-		{"all", plugin.Map{"limit": 2}, "", low + " " + high}, {"overdue", nil, "", "now is required, a time like 2026-11-30T15:04:05Z"},
+		{"open", nil, "", high + " " + low},
+		{"open", plugin.Map{"status": Confirmed}, "", low},
+		{"open", plugin.Map{"task_type": "b"}, "", high},
+		{"mine", plugin.Map{"status": Pending}, "cem", high},
+		{"mine", plugin.Map{"node": "eve"}, "cem", ""},
+		{"mine", nil, "", "say whose: node is required where nobody is signed in"},
+		{"all", plugin.Map{"limit": 2}, "", low + " " + high},
+		{"overdue", nil, "", "now is required, a time like 2026-11-30T15:04:05Z"},
 	} {
 		if got := ids(row.view, row.params, row.caller); got != row.want {
 			t.Errorf("%s %v: %q, want %q", row.view, row.params, got, row.want)
