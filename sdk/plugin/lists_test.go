@@ -77,3 +77,20 @@ func TestPage(t *testing.T) {
 		t.Error("Cut, OrderID")
 	}
 }
+
+// Whatever a caller asks for, a key that can't be is only not there.
+func TestLongKeysAreAbsent(t *testing.T) {
+	s := State{NewTrial(Plugin{})}
+	for _, key := range []string{strings.Repeat("x", 256), strings.Repeat("x", 257)} {
+		_, ok := s.Get(key)
+		if ok || s.Has(key) || s.Text(key) != "" || s.Value(key) != nil {
+			t.Errorf("%d bytes are there", len(key))
+		}
+		for range s.Scan(key) {
+			t.Error("a long prefix has keys")
+		}
+		for range s.Keys("x", key) {
+			t.Error("there are keys behind a long one")
+		}
+	}
+}

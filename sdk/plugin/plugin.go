@@ -110,24 +110,29 @@ type backend interface {
 	log(level int, text string)
 }
 
-// Get returns a key's value. The slice is the caller's.
-func (s State) Get(key string) (value []byte, ok bool) { return s.b.get(key) }
+// Get returns a key's value. The slice is the caller's. A key longer than may be is never there.
+func (s State) Get(key string) (value []byte, ok bool) {
+	if len(key) > abi.MaxKey {
+		return nil, false
+	}
+	return s.b.get(key)
+}
 
 // Text returns a key's value as a string, "" where there is none.
 func (s State) Text(key string) string {
-	v, _ := s.b.get(key)
+	v, _ := s.Get(key)
 	return string(v)
 }
 
 // Value returns a key's value as what SetValue put there; absent where there is none.
 func (s State) Value(key string) Value {
-	v, _ := s.b.get(key)
+	v, _ := s.Get(key)
 	return v
 }
 
 // Has says whether a key is there.
 func (s State) Has(key string) bool {
-	_, ok := s.b.get(key)
+	_, ok := s.Get(key)
 	return ok
 }
 
@@ -146,7 +151,7 @@ func (s State) Delete(key string) { s.b.del(key) }
 // Scan yields the keys with a prefix, in order, with their values. Writing while it runs is allowed.
 func (s State) Scan(prefix string) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
-		key, ok := s.b.next(prefix, "")
+		key, ok := s.next(prefix, "")
 		for ok {
 			v, _ := s.b.get(key)
 			if !yield(key, v) {
@@ -163,15 +168,25 @@ func (s State) Keys(prefix, after string) iter.Seq[string] {
 		if after != "" {
 			after = prefix + after
 		}
-		key, ok := s.b.next(prefix, after)
+		key, ok := s.next(prefix, after)
 		for ok && yield(key) {
 			key, ok = s.b.next(prefix, key)
 		}
 	}
 }
 
+func (s State) next(prefix, after string) (string, bool) {
+	if len(prefix) > abi.MaxKey || len(after) > abi.MaxKey {
+		return "", false
+	}
+	return s.b.next(prefix, after)
+}
+
 // Message returns an earlier message by ID: in a fold one that this plugin has folded, in a view any of the Space.
 func (s State) Message(id string) (m Message, ok bool) {
+	if len(id) > abi.MaxKey {
+		return m, false
+	}
 	v, ok := s.b.message(id)
 	if !ok {
 		return m, false
