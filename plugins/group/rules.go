@@ -80,6 +80,9 @@ func readRoles(v plugin.Value) (plugin.Map, error) {
 }
 
 func readCapabilities(v plugin.Value) error {
+	if v != nil && v.Kind() != plugin.Encode([]string{}).Kind() {
+		return plugin.Refusal("capabilities must be a list of texts")
+	}
 	if v.Len() > maxCapabilities {
 		return plugin.Refusal("capabilities are at most 32")
 	}
