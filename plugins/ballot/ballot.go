@@ -24,6 +24,7 @@ package ballot
 
 import (
 	"slices"
+	"strings"
 
 	"plexus/sdk/plugin"
 )
@@ -147,35 +148,47 @@ func settle(s plugin.State, id string, b plugin.Value, close, finality string) {
 
 func confirmed(s plugin.State, close string, b plugin.Value) bool {
 	total, _ := b.Get("total").Int()
-	sum, prefix := int64(0), "f/"+close+"/"
+	sum, prefix, weights := int64(0), "f/"+close+"/", weightsOf(b)
 	for key := range s.Keys(prefix, "") {
-		sum += weight(b, key[len(prefix):])
+		n, ok := weights[key[len(prefix):]]
+		if !ok {
+			n = 1
+		}
+		sum += n
 	}
 	return 2*sum > total
 }
 
 // count tallies the votes that message close knew, each Node's last. all says whether every elector voted.
 func count(s plugin.State, id string, b plugin.Value, close string) (c plugin.Map, all bool) {
-	last, voters := map[string]string{}, []string{}
+	tally, voters, weights := map[string]int64{}, 0, weightsOf(b)
+	var node string
+	var cast []plugin.Value // of this Node, oldest first
+	settled := func() {
+		for _, v := range slices.Backward(cast) {
+			if s.HappenedBefore(v.Get("id").Text(), close) {
+				n, ok := weights[node]
+				if !ok {
+					n = 1
+				}
+				tally[v.Get("option").Text()] += n
+				voters++
+				break
+			}
+		}
+	}
 	prefix := "v/" + id + "/"
 	for key, raw := range s.Scan(prefix) {
-		v := plugin.Value(raw)
-		node := key[len(prefix):]
-		node = node[:slices.Index([]byte(node), '/')]
-		if !s.HappenedBefore(v.Get("id").Text(), close) {
-			continue
+		rest := key[len(prefix):]
+		if by := rest[:strings.IndexByte(rest, '/')]; by != node {
+			settled()
+			node, cast = by, cast[:0]
 		}
-		if last[node] == "" {
-			voters = append(voters, node)
-		}
-		last[node] = v.Get("option").Text()
+		cast = append(cast, raw)
 	}
-	tally := map[string]int64{}
-	for _, node := range voters {
-		tally[last[node]] += weight(b, node)
-	}
+	settled()
 	option, reason, sum := decide(b, tally)
-	c = plugin.Map{"weight": sum, "voters": len(voters)}
+	c = plugin.Map{"weight": sum, "voters": voters}
 	if option != "" {
 		c["option"] = option
 	} else {
@@ -186,7 +199,8 @@ func count(s plugin.State, id string, b plugin.Value, close string) (c plugin.Ma
 		list = append(list, plugin.Map{"option": o, "weight": tally[o]})
 	}
 	c["tally"] = list
-	return c, len(voters) >= b.Get("electors").Len() && len(voters) > 0 && b.Get("electors").Len() > 0
+	electors := b.Get("electors").Len()
+	return c, electors > 0 && voters >= electors
 }
 
 // decide applies the rule to a tally. Everything is whole numbers.

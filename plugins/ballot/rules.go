@@ -77,11 +77,16 @@ func readElectors(c plugin.Value, electors []string, b plugin.Map) error {
 	if len(electors) > maxElectors {
 		return plugin.Refusal("at most 256 nodes may be the electorate")
 	}
-	total, weights := int64(0), plugin.Map{}
+	total, weights, given := int64(0), plugin.Map{}, map[string]plugin.Value{}
+	if c.Get("weights").Len() > maxElectors {
+		return plugin.Refusal("weights are for nodes of the electorate, those in refs.nodes")
+	}
+	for k, v := range c.Get("weights").Pairs() {
+		given[k.Text()] = v
+	}
 	for _, node := range electors {
 		n := int64(1)
-		if v := c.Get("weights").Get(node); v != nil {
-			var ok bool
+		if v, ok := given[node]; ok {
 			if n, ok = v.Int(); !ok || n < 0 || n > maxWeight {
 				return plugin.Refusal("weights must be whole numbers from 0 to 1000000, by node")
 			}
@@ -89,7 +94,7 @@ func readElectors(c plugin.Value, electors []string, b plugin.Map) error {
 		}
 		total += n
 	}
-	if c.Get("weights").Len() != len(weights) {
+	if len(given) != len(weights) {
 		return plugin.Refusal("weights are for nodes of the electorate, those in refs.nodes")
 	}
 	if len(electors) > 0 {
@@ -152,11 +157,13 @@ func choices(b plugin.Value) []string {
 	return options
 }
 
-func weight(b plugin.Value, node string) int64 {
-	if n, ok := b.Get("weights").Get(node).Int(); ok {
-		return n
+// weightsOf are the weights that were given; others have 1.
+func weightsOf(b plugin.Value) map[string]int64 {
+	out := map[string]int64{}
+	for k, v := range b.Get("weights").Pairs() {
+		out[k.Text()], _ = v.Int()
 	}
-	return 1
+	return out
 }
 
 // may says whether this may be said of the ballot now.

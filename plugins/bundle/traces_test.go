@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// Each pattern's golden trace, in its order and in others, on both engines.
+// Each pattern's golden trace, in its order and in others, on both engines; and contents made up, which may be refused but not trap.
 func TestGoldenTraces(t *testing.T) {
 	f, err := kit.Open(t.Context(), plugins.Bundle(), true)
 	if err != nil {
@@ -40,6 +40,13 @@ func TestGoldenTraces(t *testing.T) {
 			}
 			if err := f.Converge(t.Context(), name, trace, 1, nil); err != nil {
 				t.Error(err)
+			}
+			fuzzed, err := f.Fuzz(t.Context(), name, trace, 1, 60)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, trap := range fuzzed.Traps {
+				t.Errorf("%s %s traps instead of refusing: %s", trap.Type, trap.Content, trap.Reason)
 			}
 		})
 	}

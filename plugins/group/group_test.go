@@ -272,7 +272,8 @@ func TestWhatIsRefused(t *testing.T) {
 		{plugin.Map{"roles": roles}, nil, "at most 16"},
 		{plugin.Map{"expires_at": "1970-01-01T00:00:00Z"}, nil, "expires_at"},
 		{plugin.Map{"capabilities": many(maxCapabilities + 1)}, nil, "at most 32"},
-		{plugin.Map{"capabilities": []string{""}}, nil, "1 to 128"}, {plugin.Map{"capabilities": "go"}, nil, "a list of texts"},
+		{plugin.Map{"capabilities": []string{""}}, nil, "1 to 128"},
+		{plugin.Map{"capabilities": "go"}, nil, "a list of texts"},
 		{nil, many(maxMembers), "at most 64 members"},
 		{nil, many(maxMembers - 1), ""},
 	} {

@@ -15,57 +15,75 @@ func foldJob(s plugin.State, id string, g plugin.Value, w word) {
 	s.SetValue("j/"+w.message, plugin.Map{"group": id, "sender": w.node, "order": w.order, "status": "running", "parts": w.content.Get("parts").Len(), "timeout": seconds * 1_000_000})
 	s.SetText("h/"+id+"/"+w.order, w.message)
 	s.SetValue("k/"+w.message, plugin.Map{"group": id, "job": w.message})
+	j := s.Value("j/" + w.message)
+	c := newCrew(s, id, g, j)
 	for p := range w.content.Get("parts").Items() {
 		v := plugin.Map{"tried": []string{}}
-		if c := p.Get("capability").Text(); c != "" {
-			v["capability"] = c
+		capability := p.Get("capability").Text()
+		if capability != "" {
+			v["capability"] = capability
+		}
+		if n == 0 || !c.pipeline { // there each begins when the one before is done
+			node := c.choose(capability, nil)
+			v["node"], v["since"] = node, w.time
+			if node != "" {
+				v["tried"] = []string{node}
+			}
 		}
 		s.SetValue("p/"+w.message+"/"+four(n), v)
-		if n == 0 || g.Get("topology").Text() != "pipeline" { // there each begins when the one before is done
-			assign(s, id, g, w.message, four(n), w.time)
-		}
 		n++
 	}
 }
 
-// candidates are who may get a part of a job: in a pipeline all its members, else whom the job's author may ask; of these those who can do it.
-func candidates(s plugin.State, id string, g, j, p plugin.Value) (out []string) {
+// crew are those who may get parts of a job: in a pipeline all its members, else whom the job's author may ask; and how many parts each has.
+type crew struct {
+	pipeline bool
+	members  []member
+	load     map[string]int
+}
+
+func newCrew(s plugin.State, id string, g, j plugin.Value) *crew {
+	c := &crew{pipeline: g.Get("topology").Text() == "pipeline", load: map[string]int{}}
 	list := members(s, id)
 	allowed := next(g, list, j.Get("sender").Text())
 	for _, m := range list {
-		if g.Get("topology").Text() != "pipeline" && !slices.Contains(allowed, m.node) {
-			continue
-		}
-		if c := p.Get("capability").Text(); c == "" || slices.Contains(m.capabilities, c) {
-			out = append(out, m.node)
+		if c.pipeline || slices.Contains(allowed, m.node) {
+			c.members = append(c.members, m)
 		}
 	}
-	return out
+	return c
+}
+
+// choose gives a part to the one with the fewest who can do it and hasn't had it; of equals the one that joined first.
+func (c *crew) choose(capability string, tried []string) (best string) {
+	for _, m := range c.members {
+		if best != "" && c.load[m.node] >= c.load[best] || slices.Contains(tried, m.node) {
+			continue
+		}
+		if capability == "" || slices.Contains(m.capabilities, capability) {
+			best = m.node
+		}
+	}
+	c.load[best]++
+	return best
 }
 
 // assign gives a part to the one of its candidates that has the fewest unfinished parts of this job and hasn't had this one; of equals
 // the one that joined first. In a pipeline it is the next in line.
 func assign(s plugin.State, id string, g plugin.Value, job, n string, now int64) {
-	p, j := s.Value("p/"+job+"/"+n), s.Value("j/"+job)
-	load, tried := map[string]int{}, p.Get("tried").Texts()
+	p, c := s.Value("p/"+job+"/"+n), newCrew(s, id, g, s.Value("j/"+job))
+	tried := p.Get("tried").Texts()
 	for key, raw := range s.Scan("p/" + job + "/") {
-		if v := plugin.Value(raw); v.Get("result") == nil || g.Get("topology").Text() == "pipeline" {
-			if key != "p/"+job+"/"+n {
-				load[v.Get("node").Text()]++
-			}
+		if v := plugin.Value(raw); (v.Get("result") == nil || c.pipeline) && key != "p/"+job+"/"+n {
+			c.load[v.Get("node").Text()]++
 		}
 	}
-	best := ""
-	for _, node := range candidates(s, id, g, j, p) {
-		if !slices.Contains(tried, node) && (best == "" || load[node] < load[best]) {
-			best = node
-		}
+	best := c.choose(p.Get("capability").Text(), tried)
+	changes := plugin.Map{"node": best, "since": now}
+	if best != "" {
+		changes["tried"] = append(tried, best)
 	}
-	if best == "" {
-		change(s, "p/"+job+"/"+n, plugin.Map{"node": "", "since": now})
-		return
-	}
-	change(s, "p/"+job+"/"+n, plugin.Map{"node": best, "since": now, "tried": append(tried, best)})
+	change(s, "p/"+job+"/"+n, changes)
 }
 
 // part finds which part a message is about: content.part, its number from 0.

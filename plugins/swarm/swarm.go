@@ -39,7 +39,7 @@ const (
 
 const (
 	maxTargets = 32  // of a message
-	maxScopes  = 500 // of an objective: a message of a holder looks at them all
+	maxScopes  = 200 // of an objective: a message of a holder looks at them all
 	maxScope   = 160 // bytes: with the objective it makes a key
 	maxETA     = 366 * 24 * 3600
 )
@@ -209,7 +209,7 @@ func scope(s plugin.State, o, name string) (string, error) {
 	v := s.Value("o/" + o)
 	count, _ := v.Get("scopes").Int()
 	if count >= maxScopes {
-		return "", plugin.Refusal("an objective has at most 500 scopes")
+		return "", plugin.Refusal("an objective has at most 200 scopes")
 	}
 	n := string([]byte{byte('0' + count/1000), byte('0' + count/100%10), byte('0' + count/10%10), byte('0' + count%10)})
 	next := plugin.MapOf(v)

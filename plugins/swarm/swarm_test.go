@@ -228,7 +228,7 @@ func TestWhatIsRefused(t *testing.T) {
 	for i := maxTargets + 1; i < maxScopes; i++ {
 		r.say(5, "bob", Claim, "", []string{o}, 0, "s"+fmt.Sprint(i))
 	}
-	r.say(6, "bob", Claim, "at most 500 scopes", []string{o}, 0, "one more")
+	r.say(6, "bob", Claim, "at most 200 scopes", []string{o}, 0, "one more")
 	if _, err := r.Send(plugin.Message{Sender: "bob", Type: Type}, plugin.Map{}); err == nil {
 		t.Error("no content is taken")
 	}
