@@ -192,6 +192,13 @@ func (l *Log) Rights() Rights {
 // Last returns the greatest durable arrival number.
 func (l *Log) Last() Pos { return l.mark.last() }
 
+// Written returns the greatest arrival number that reads and digests may already speak of; Last follows once it is durable.
+func (l *Log) Written() Pos {
+	l.commit.Lock()
+	defer l.commit.Unlock()
+	return l.next
+}
+
 // Wait blocks until Last() > after, or ctx ends (its error), or the Log is closed (ErrClosed).
 func (l *Log) Wait(ctx context.Context, after Pos) error {
 	_, err := l.mark.wait(ctx, after)

@@ -39,7 +39,7 @@ type Info struct {
 }
 
 // View asks a plugin's view in a Space, on behalf of a Node (zero: nobody). params is a JSON object or nil. It waits,
-// for at most ViewWait, until the state covers what was durable when it was called; after that it
+// for at most ViewWait, until the state covers what reads showed when it was called; after that it
 // answers from the last consistent state there is.
 //
 // Errors: ErrNotFound for an unknown Space, plugin or view (the text lists those there are); ErrInvalid for params
@@ -137,7 +137,7 @@ func (h *Host) current(ctx context.Context, space graph.ID, plugin string) (*spe
 		return nil, nil, err
 	}
 	k := slotKey{space, plugin}
-	h.waitUntil(ctx, k, h.log.Last())
+	h.waitUntil(ctx, k, h.log.Written())
 	h.state.RLock()
 	defer h.state.RUnlock()
 	s := h.slots[k]
@@ -255,7 +255,7 @@ func (w *viewWorld) happenedBefore(a, b string) (bool, error) {
 // StateHash returns the hex SHA-256 over the plugin's sorted state in a Space, which equal replicas share, and whether
 // the state covers all that was durable when it was called; it waits for that as View does.
 func (h *Host) StateHash(ctx context.Context, space graph.ID, plugin string) (hash string, current bool, err error) {
-	target := h.log.Last()
+	target := h.log.Written()
 	_, s, err := h.current(ctx, space, plugin)
 	if err != nil {
 		return "", false, err
@@ -309,7 +309,7 @@ func (h *Host) Plugins(ctx context.Context, space graph.ID) ([]Info, error) {
 		p := s.pub.spec.plugin
 		out = append(out, Info{
 			Name: name, Version: p.Version, File: s.pub.spec.file.cid, About: p.About, Accepts: p.Accepts, Views: orNone(p.Views), Commands: orNone(p.Commands), React: p.React,
-			Current: s.pub.current && h.seen >= h.log.Last(), Folded: s.pub.meta.Folded, Marked: s.pub.meta.Marked, Reason: s.pub.meta.Reason,
+			Current: s.pub.current && h.seen >= h.log.Written(), Folded: s.pub.meta.Folded, Marked: s.pub.meta.Marked, Reason: s.pub.meta.Reason,
 		})
 	}
 	for k, b := range h.broken {

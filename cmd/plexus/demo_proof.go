@@ -47,7 +47,11 @@ func (s *story) proofOf(ctx context.Context, d *daemon, space string) (proof, er
 		q.After = page.Next
 	}
 	p.Order = fmt.Sprintf("%x", h.Sum(nil))
-	if p.State, _, err = d.admin.StateHash(ctx, s.plan[space].ID, "checkpoint"); err != nil {
+	err = waitUntil(ctx, func() (current bool, err error) {
+		p.State, current, err = d.admin.StateHash(ctx, s.plan[space].ID, "checkpoint")
+		return current, err
+	})
+	if err != nil {
 		return p, fmt.Errorf("state of checkpoint on %s: %w", d.name, err)
 	}
 	p.Holds, err = d.outcome(ctx, s.plan[space].ID)
