@@ -103,6 +103,10 @@ func TestWhoMayPin(t *testing.T) {
 			t.Errorf("%s: %v", why, err)
 		}
 	}
+	eventually(t, "a has a member to ask", func() bool {
+		peers := a.peers.Peers()
+		return len(peers) == 1 && peers[0].Connected
+	})
 	for why, err := range map[string]error{
 		"a file nobody has": second(a.Pin(t.Context(), space, client.Pin{CID: fileID([]byte("x"))})),
 		"unknown Space":     second(a.Pin(t.Context(), "x", in)),
