@@ -66,12 +66,12 @@ func BenchmarkLate(b *testing.B) {
 	for i := range n {
 		e := source.say(people[i%3], "x", obj{"n": i, "option": "Yes"})
 		if all = append(all, e); i%(n/100*8/10) == 0 {
-			source.now = source.now.Add(time.Microsecond)
+			source.now.step(time.Microsecond)
 		}
 	}
 	other := bareReplica(b, good)
 	defer other.close()
-	other.now = all[n*8/10].Body().Time.Std()
+	other.now.set(all[n*8/10].Body().Time.Std())
 	for i := range n / 100 {
 		late = append(late, other.say("dia", "x", obj{"late": i}))
 	}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -54,7 +55,7 @@ type replica struct {
 	space *graph.Space
 	host  *Host
 	stop  func()
-	now   time.Time
+	now   clock
 	files [][]byte
 	tight bounds
 	dir   string // of pinned files
@@ -63,6 +64,13 @@ type replica struct {
 }
 
 var network = graph.BlockID([]byte("a network"))
+
+// clock is a replica's, which its Host reads while the test sets it.
+type clock struct{ micros atomic.Int64 }
+
+func (c *clock) read() time.Time      { return time.UnixMicro(c.micros.Load()) }
+func (c *clock) set(t time.Time)      { c.micros.Store(t.UnixMicro()) }
+func (c *clock) step(d time.Duration) { c.micros.Add(d.Microseconds()) }
 
 func newReplica(t testing.TB, files ...[]byte) *replica {
 	t.Helper()
@@ -75,7 +83,8 @@ func newReplica(t testing.TB, files ...[]byte) *replica {
 // bareReplica has no Host yet.
 func bareReplica(t testing.TB, files ...[]byte) *replica {
 	t.Helper()
-	r := &replica{t: t, st: store.Memory(), now: time.UnixMicro(1_800_000_000_000_000), files: files}
+	r := &replica{t: t, st: store.Memory(), files: files}
+	r.now.set(time.UnixMicro(1_800_000_000_000_000))
 	r.open(&rights{})
 	return r
 }
@@ -88,7 +97,8 @@ func diskReplica(t testing.TB, files ...[]byte) *replica {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = st.Close() })
-	r := &replica{t: t, st: st, now: time.UnixMicro(1_800_000_000_000_000), files: files}
+	r := &replica{t: t, st: st, files: files}
+	r.now.set(time.UnixMicro(1_800_000_000_000_000))
 	r.open(&rights{})
 	return r
 }
@@ -96,7 +106,7 @@ func diskReplica(t testing.TB, files ...[]byte) *replica {
 func (r *replica) open(rights graph.Rights) {
 	r.t.Helper()
 	var err error
-	r.log, err = graph.OpenLog(r.st, graph.LogOptions{Rights: rights, Now: func() time.Time { return r.now }})
+	r.log, err = graph.OpenLog(r.st, graph.LogOptions{Rights: rights, Now: r.now.read})
 	r.must(err)
 	g, err := graph.NamedSpace(network, "space")
 	r.must(err)
@@ -193,7 +203,7 @@ func (r *replica) say(node, typ string, content any, refs ...graph.ID) *graph.En
 	r.t.Helper()
 	b, err := json.Marshal(content)
 	r.must(err)
-	r.now = r.now.Add(time.Millisecond)
+	r.now.step(time.Millisecond)
 	st, err := r.space.Send(r.ctx(), key(node), graph.Draft{ContentType: typ, Content: b, Refs: graph.Refs{Messages: refs}}, nil)
 	r.must(err)
 	return st.Entry

@@ -22,7 +22,7 @@ func counter(name, version string, value byte) []byte {
 func (r *replica) pin(node string, d graph.Draft, err error) *graph.Entry {
 	r.t.Helper()
 	r.must(err)
-	r.now = r.now.Add(time.Millisecond)
+	r.now.step(time.Millisecond)
 	st, err := r.space.Send(r.ctx(), key(node), d, nil)
 	r.must(err)
 	return st.Entry
