@@ -19,6 +19,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"plexus/graph"
 	"plexus/sdk/client"
@@ -27,11 +28,14 @@ import (
 // records are the keyspaces.
 type records struct {
 	node, local, token, bound, idem, idemAge, ack, ackFloor, react graph.Records
+
+	owners *sync.Map // a token's hash → its Node, of those asked for: a token is never taken back, so this needs no other bound
 }
 
 func openRecords(log *graph.Log) records {
 	return records{
-		node: log.Records("node"), local: log.Records("local"), token: log.Records("token"), bound: log.Records("bound"),
+		owners: &sync.Map{},
+		node:   log.Records("node"), local: log.Records("local"), token: log.Records("token"), bound: log.Records("bound"),
 		idem: log.Records("idem"), idemAge: log.Records("idemage"), ack: log.Records("ack"), ackFloor: log.Records("ackfloor"), react: log.Records("react"),
 	}
 }
@@ -109,7 +113,14 @@ func (r records) setToken(token string, id graph.NodeID) []graph.Op {
 // tokenOwner returns the Node a token owns, or ErrNotFound.
 func (r records) tokenOwner(token string) (graph.NodeID, error) {
 	sum := sha256.Sum256([]byte(token))
-	return array(r.token.Get(sum[:]))
+	if id, ok := r.owners.Load(sum); ok {
+		return id.(graph.NodeID), nil
+	}
+	id, err := array(r.token.Get(sum[:]))
+	if err == nil {
+		r.owners.Store(sum, graph.NodeID(id))
+	}
+	return id, err
 }
 
 // identityKey keeps namespace and subject apart.

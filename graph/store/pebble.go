@@ -76,7 +76,7 @@ func openPebble(dir string, o *pebble.Options) (db *pebble.DB, err error) {
 	return pebble.Open(dir, o)
 }
 
-// options are Pebble's: measured start values (bloom 10 bits, 32 MB memtable, 64 MB cache) and a pinned format.
+// options are Pebble's: measured start values (bloom 10 bits, 32 MB memtable, 128 MB cache) and a pinned format.
 func options(o Options, h *health, lock *pebble.Lock) *pebble.Options {
 	p := &pebble.Options{
 		FS:                 o.FS,

@@ -128,6 +128,10 @@ func TestCheckRefuses(t *testing.T) {
 		"text cut":         {[]byte{0x62, 'a'}, ErrForm},
 		"keys out of turn": {[]byte{0xa2, 0x61, 'b', 1, 0x61, 'a', 1}, ErrOrder},
 		"key twice":        {[]byte{0xa2, 0x61, 'a', 1, 0x61, 'a', 1}, ErrOrder},
+		"bytes as key":     {[]byte{0xa1, 0x41, 'a', 1}, ErrForm},
+		"list as key":      {[]byte{0xa1, 0x80, 1}, ErrForm},
+		"map as key":       {[]byte{0xa1, 0xa0, 1}, ErrForm},
+		"true as key":      {[]byte{0xa1, 0xf5, 1}, ErrForm},
 		"huge list":        {[]byte{0x9b, 0xff, 0, 0, 0, 0, 0, 0, 0}, ErrForm},
 		"too deep":         {append(deep, 0x80), ErrDeep},
 	} {

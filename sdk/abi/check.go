@@ -17,7 +17,7 @@ var (
 	ErrTail  = errors.New("bytes behind the CBOR item")
 )
 
-// Check says whether b is exactly one item in the deterministic form, nested at most MaxNesting deep.
+// Check says whether b is exactly one item in the deterministic form, nested at most MaxNesting deep. Map keys are integers or text.
 func Check(b []byte) error {
 	n, err := check(b, MaxNesting)
 	if err == nil && n != len(b) {
@@ -99,6 +99,9 @@ func checkMap(b []byte, n uint64, at, depth int) (int, error) {
 			return 0, err
 		}
 		key := b[at : at+k]
+		if major := key[0] >> 5; major != 0 && major != 1 && major != 3 {
+			return 0, ErrForm
+		}
 		if last != nil && bytes.Compare(last, key) >= 0 {
 			return 0, ErrOrder
 		}
