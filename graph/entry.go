@@ -119,7 +119,7 @@ func DecodeBatch(blocks [][]byte) ([]*Entry, []error) {
 	return entries, errs
 }
 
-// DecodeStored decodes a block that this node verified before it wrote it: form and hash are checked, the signature is
+// decodeStored decodes a block that this node verified before it wrote it: form and hash are checked, the signature is
 // not. Only the store's readers and Verify's index pass use it; it never sees bytes from outside.
 func decodeStored(id ID, block []byte) (*Entry, error) {
 	u, err := parse(block)

@@ -30,17 +30,16 @@ type benchOptions struct {
 // benchResult is what a bench prints. Latencies in milliseconds; CPU in seconds of user and system time, of all daemons
 // together over the measured part; memory is the largest daemon's peak in MiB. Fields that don't apply are left out.
 type benchResult struct {
-	Bench     string  `json:"bench"`
-	Messages  int     `json:"messages"`
-	Seconds   float64 `json:"seconds"`
-	Rate      float64 `json:"per_second"`
-	P50       float64 `json:"p50_ms,omitempty"`
-	P99       float64 `json:"p99_ms,omitempty"`
-	CPU       float64 `json:"cpu_s,omitempty"`
-	PeakMiB   float64 `json:"peak_mib,omitempty"`
-	FsyncMS   float64 `json:"fsync_ms,omitempty"`        // median of this disk, measured just before
-	OfCommit  float64 `json:"of_group_commit,omitempty"` // rate ÷ (connections ÷ fsync)
-	WireBytes float64 `json:"bytes_per_message,omitempty"`
+	Bench    string  `json:"bench"`
+	Messages int     `json:"messages"`
+	Seconds  float64 `json:"seconds"`
+	Rate     float64 `json:"per_second"`
+	P50      float64 `json:"p50_ms,omitempty"`
+	P99      float64 `json:"p99_ms,omitempty"`
+	CPU      float64 `json:"cpu_s,omitempty"`
+	PeakMiB  float64 `json:"peak_mib,omitempty"`
+	FsyncMS  float64 `json:"fsync_ms,omitempty"`        // median of this disk, measured just before
+	OfCommit float64 `json:"of_group_commit,omitempty"` // rate ÷ (connections ÷ fsync)
 }
 
 func benchCommand() *cobra.Command {

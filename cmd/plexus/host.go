@@ -3,6 +3,7 @@ package main
 // This file holds the verbs of the host's owner: invite, join, revoke, status, peers, offline, online, token.
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -71,16 +72,21 @@ func (a *app) inviteListCommand() *cobra.Command {
 func (a *app) inviteRevokeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "revoke ID", Short: "End a ticket; who joined with it stays", Example: "  plexus invite revoke ID", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.owner(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if err := c.RevokeInvite(cmd.Context(), args[0]); err != nil {
-				return err
-			}
-			return a.print(map[string]string{"revoked": args[0]}, func(io.Writer) { a.note("revoked %s", args[0]) })
-		},
+		RunE: a.revokes((*client.Client).RevokeInvite),
+	}
+}
+
+// revokes runs a verb that ends what its one argument names.
+func (a *app) revokes(end func(*client.Client, context.Context, string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		c, err := a.owner(cmd.Context())
+		if err != nil {
+			return err
+		}
+		if err := end(c, cmd.Context(), args[0]); err != nil {
+			return err
+		}
+		return a.print(map[string]string{"revoked": args[0]}, func(io.Writer) { a.note("revoked %s", args[0]) })
 	}
 }
 
@@ -126,16 +132,7 @@ func (a *app) revokeCommand() *cobra.Command {
 never comes back.`,
 		Example: "  plexus peers\n  plexus revoke 12D3KooW…",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.owner(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if err := c.Revoke(cmd.Context(), args[0]); err != nil {
-				return err
-			}
-			return a.print(map[string]string{"revoked": args[0]}, func(io.Writer) { a.note("revoked %s", args[0]) })
-		},
+		RunE:    a.revokes((*client.Client).Revoke),
 	}
 }
 
