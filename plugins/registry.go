@@ -1,0 +1,269 @@
+package plugins
+
+// This file holds the slots of every Space: which ones there shall be, by the node's own patterns and by pins, and the registry in
+// which they lie on disk.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+
+	"plexus/graph"
+	"plexus/plugins/internal/meter"
+)
+
+const registryKind = 'r'
+
+// registered is the record of a slot: which projection readers see, and what made it.
+type registered struct {
+	Num      uint32 `json:"num"`
+	File     string `json:"file"`
+	Schedule int    `json:"schedule"`
+}
+
+func registryKey(k slotKey) []byte {
+	b := append([]byte{registryKind}, k.space[:]...)
+	return append(b, k.name...)
+}
+
+// readRegistry opens the slots on disk and drops projections none of them owns: builds that a crash cut short, and states made by
+// another file or gas schedule than the Space has now.
+func (h *Host) readRegistry(ctx context.Context) error {
+	var ops []graph.Op
+	owned := []uint32{}
+	wanted, bad := map[graph.ID]map[string]*spec{}, map[graph.ID]map[string]broken{}
+	for kv, err := range h.records.Scan([]byte{registryKind}, []byte{registryKind + 1}, false) {
+		if err != nil {
+			return err
+		}
+		var r registered
+		if err := json.Unmarshal(kv.Value, &r); err != nil || len(kv.Key) < 34 {
+			return fmt.Errorf("plugin registry is damaged: %w", errors.Join(err, errUndo))
+		}
+		h.nextNum = max(h.nextNum, r.Num)
+		k := slotKey{name: string(kv.Key[33:])}
+		copy(k.space[:], kv.Key[1:])
+		space, err := h.log.Space(k.space)
+		if err == nil && wanted[k.space] == nil {
+			if wanted[k.space], bad[k.space], err = h.wanted(ctx, space); err != nil {
+				return err
+			}
+		}
+		sp := wanted[k.space][k.name]
+		if bad[k.space][k.name].err != nil {
+			sp = h.before(ctx, r.File, k.name)
+		}
+		if sp == nil || sp.file.cid != r.File || r.Schedule != meter.Schedule {
+			ops = append(ops, graph.Op{Kind: graph.Del, Key: bytes.Clone(kv.Key)})
+			continue
+		}
+		owned = append(owned, r.Num)
+		if err := h.addSlot(space, sp, r.Num); err != nil {
+			return err
+		}
+	}
+	return h.records.ApplyNoSync(append(ops, gaps(owned)...)...)
+}
+
+// before returns the plugin that ran until another file was pinned which can't, nil where it isn't here any more.
+func (h *Host) before(ctx context.Context, cid, name string) *spec {
+	for _, sp := range h.own {
+		if sp.file.cid == cid && sp.plugin.Name == name {
+			return sp
+		}
+	}
+	sp, err := h.pinnedSpec(ctx, cid, name)
+	if err != nil {
+		return nil
+	}
+	return sp
+}
+
+// gaps removes every projection but the given ones.
+func gaps(owned []uint32) []graph.Op {
+	kept := map[uint32]bool{}
+	for _, n := range owned {
+		kept[n] = true
+	}
+	var ops []graph.Op
+	lo := numPrefix(0)
+	for n := uint32(0); len(kept) > 0; n++ {
+		if !kept[n] {
+			continue
+		}
+		delete(kept, n)
+		ops = append(ops, graph.Op{Kind: graph.DelRange, Key: lo, Value: numPrefix(n)})
+		lo = numPrefix(n + 1)
+	}
+	return append(ops, graph.Op{Kind: graph.DelRange, Key: lo, Value: []byte{'p' + 1}})
+}
+
+// addSlot opens a slot whose projection has a number.
+func (h *Host) addSlot(space *graph.Space, sp *spec, num uint32) error {
+	p, err := openProjection(h.records, num)
+	if err != nil {
+		return err
+	}
+	s := &slot{space: space, spec: sp, cur: p, ended: h.started && p.meta.Whole && p.meta.Dirty == nil}
+	s.publish()
+	h.state.Lock()
+	h.slots[slotKey{space.ID(), sp.plugin.Name}] = s
+	h.state.Unlock()
+	if !s.ended {
+		h.work[s] = true
+	}
+	return nil
+}
+
+// broken is a pinned plugin that can't run.
+type broken struct {
+	file string
+	err  error
+}
+
+// wanted returns the plugins a Space shall have, by name: the node's own, and those pinned, which go before. A pinned one that can't
+// run stands in bad: what ran before goes on in its place, and isn't called current.
+func (h *Host) wanted(ctx context.Context, space *graph.Space) (out map[string]*spec, bad map[string]broken, err error) {
+	out, bad = map[string]*spec{}, map[string]broken{}
+	if space.Genesis().Kind == graph.GenesisNetwork {
+		return out, bad, nil // its log has no messages
+	}
+	for _, sp := range h.own {
+		out[sp.plugin.Name] = sp
+	}
+	pins, err := pinned(ctx, space, h.attestor)
+	if err != nil {
+		return nil, nil, err
+	}
+	for name, cid := range pins {
+		delete(out, name)
+		sp, err := h.pinnedSpec(ctx, cid, name)
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+		if err != nil {
+			bad[name] = broken{cid, err}
+			continue
+		}
+		out[name] = sp
+	}
+	return out, bad, nil
+}
+
+// discover makes the slots of new Spaces, and brings those up to date whose pins may have changed.
+func (h *Host) discover(ctx context.Context) (ops []graph.Op, err error) {
+	h.mu.Lock()
+	arrived := h.arrived
+	h.arrived = false
+	h.mu.Unlock()
+	ids := h.log.Spaces()
+	if len(ids) == len(h.known) && len(h.repin) == 0 && !arrived {
+		return nil, nil
+	}
+	if arrived {
+		clear(h.faults)
+	}
+	for _, id := range ids {
+		if h.known[id] && !h.repin[id] && !arrived {
+			continue
+		}
+		more, err := h.assign(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, more...)
+		h.known[id] = true
+	}
+	clear(h.repin)
+	return ops, nil
+}
+
+// assign gives a Space the slots it shall have.
+func (h *Host) assign(ctx context.Context, id graph.ID) (ops []graph.Op, err error) {
+	space, err := h.log.Space(id)
+	if err != nil {
+		return nil, err
+	}
+	wanted, bad, err := h.wanted(ctx, space)
+	if err != nil {
+		return nil, err
+	}
+	h.state.Lock()
+	maps.DeleteFunc(h.broken, func(k slotKey, _ broken) bool { return k.space == id })
+	for name, b := range bad {
+		h.broken[slotKey{id, name}] = b
+	}
+	h.state.Unlock()
+	for k, s := range h.slots {
+		if k.space != id {
+			continue
+		}
+		sp := wanted[k.name]
+		waits := bad[k.name].err != nil && s.cur.meta.Whole
+		if sp == nil && !waits || sp != nil && sp != s.plugin() && !s.cur.meta.Whole {
+			ops = append(ops, h.drop(k, s)...)
+			continue
+		}
+		if s.waits != waits {
+			s.waits, h.work[s] = waits, true
+		}
+	}
+	for name, sp := range wanted {
+		k := slotKey{id, name}
+		more, err := h.want(k, space, sp)
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, more...)
+	}
+	return ops, nil
+}
+
+// want makes a slot, or has another file's plugin built beside the one that runs.
+func (h *Host) want(k slotKey, space *graph.Space, sp *spec) ([]graph.Op, error) {
+	s := h.slots[k]
+	if s == nil {
+		num := h.number()
+		if err := h.addSlot(space, sp, num); err != nil {
+			return nil, err
+		}
+		op, err := register(k, sp, num)
+		return []graph.Op{op}, err
+	}
+	if s.plugin() == sp {
+		return nil, nil
+	}
+	h.work[s] = true
+	return h.rebuild(s, sp)
+}
+
+// drop ends a slot.
+func (h *Host) drop(k slotKey, s *slot) []graph.Op {
+	ops := append(dropNum(s.cur.num), graph.Op{Kind: graph.Del, Key: registryKey(k)})
+	if s.build != nil {
+		ops = append(ops, dropNum(s.build.num)...)
+	}
+	h.state.Lock()
+	delete(h.slots, k)
+	h.state.Unlock()
+	delete(h.work, s)
+	return ops
+}
+
+// dropNum removes a projection.
+func dropNum(num uint32) []graph.Op {
+	return []graph.Op{{Kind: graph.DelRange, Key: numPrefix(num), Value: numPrefix(num + 1)}}
+}
+
+func (h *Host) number() uint32 {
+	h.nextNum++
+	return h.nextNum
+}
+
+func register(k slotKey, sp *spec, num uint32) (graph.Op, error) {
+	b, err := json.Marshal(registered{Num: num, File: sp.file.cid, Schedule: meter.Schedule})
+	return graph.Op{Kind: graph.Set, Key: registryKey(k), Value: b}, err
+}
