@@ -27,9 +27,10 @@ const features = api.CoreFeaturesV2 &^ api.CoreFeatureSIMD
 
 // engine compiles and instantiates. One per Host.
 type engine struct {
-	rt    wazero.Runtime
-	cache wazero.CompilationCache
-	files []*file
+	rt        wazero.Runtime
+	cache     wazero.CompilationCache
+	files     []*file
+	unmetered bool // files are compiled without gas
 }
 
 // newEngine keeps compiled code in dir, or in memory where dir is "".
@@ -86,7 +87,7 @@ func fileCID(wasm []byte) string {
 // examine reads and checks a file without compiling it: what can be wrong with it is found here. Errors are ErrInvalid or
 // ErrTooLarge and say what is wrong with the file.
 func examine(ctx context.Context, wasm []byte) (*meter.Result, abi.Manifest, error) {
-	r, m, err := inspect(wasm)
+	r, m, err := inspect(wasm, false)
 	if err == nil {
 		err = validate(ctx, wasm)
 	}
@@ -94,14 +95,14 @@ func examine(ctx context.Context, wasm []byte) (*meter.Result, abi.Manifest, err
 }
 
 // inspect is examine without the validation of the code, which costs as much as its compilation.
-func inspect(wasm []byte) (r *meter.Result, m abi.Manifest, err error) {
+func inspect(wasm []byte, unmetered bool) (r *meter.Result, m abi.Manifest, err error) {
 	if len(wasm) > abi.MaxModuleCap {
 		return nil, m, fmt.Errorf("plugin file of %d bytes; at most %d: %w", len(wasm), abi.MaxModuleCap, graph.ErrTooLarge)
 	}
 	if m, err = ReadManifest(wasm); err != nil {
 		return nil, m, err
 	}
-	r, err = meter.Rewrite(wasm, meter.Limits{MemoryPages: memoryPages(m), TableSize: abi.TableSize, Depth: abi.Depth})
+	r, err = meter.Rewrite(wasm, meter.Limits{MemoryPages: memoryPages(m), TableSize: abi.TableSize, Depth: abi.Depth, Unmetered: unmetered})
 	if err != nil {
 		return nil, m, fmt.Errorf("plugin file: %w: %w", err, graph.ErrInvalid)
 	}
@@ -110,7 +111,7 @@ func inspect(wasm []byte) (r *meter.Result, m abi.Manifest, err error) {
 
 // load reads, checks, rewrites and compiles a file. trusted leaves out the validation: for the node's own.
 func (e *engine) load(ctx context.Context, wasm []byte, trusted bool) (*file, error) {
-	r, m, err := inspect(wasm)
+	r, m, err := inspect(wasm, e.unmetered)
 	if err == nil && !trusted {
 		err = validate(ctx, wasm)
 	}

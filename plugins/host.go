@@ -28,6 +28,7 @@ type Config struct {
 	runtime wazero.RuntimeConfig // nil: the compiler where there is one for this machine
 	bounds  bounds               // zero: those of limits.go
 	observe func(Folded)         // nil, or told of every fold: a workbench's
+	native  Reducer              // nil, or folds instead of guests: a workbench's
 }
 
 // bounds are those that the tests move.

@@ -4,8 +4,11 @@ package plugins
 
 import "context"
 
-// folder returns a file's instance for folds, fresh. It is Run's. An error is the file's fault, and stays: it isn't tried again.
-func (h *Host) folder(ctx context.Context, f *file) (*instance, error) {
+// folder returns what folds for a file: its instance, fresh. It is Run's. An error is the file's fault, and stays: it isn't tried again.
+func (h *Host) folder(ctx context.Context, f *file) (runner, error) {
+	if h.config.native != nil {
+		return h.config.native, nil
+	}
 	if err := h.stillborn[f]; err != nil {
 		return nil, err
 	}

@@ -21,17 +21,27 @@ type Workbench struct {
 	wasm   []byte
 }
 
-// NewWorkbench checks and compiles a file, or, with interpreted, prepares it for the interpreter, which starts sooner and
-// must fold alike. Errors are ErrInvalid or ErrTooLarge and say what is wrong with the file.
-func NewWorkbench(ctx context.Context, wasm []byte, interpreted bool) (*Workbench, error) {
+// Engine is how a workbench runs a file.
+type Engine uint8
+
+// The engines. Compiled and Interpreted fold alike.
+const (
+	Compiled    Engine = iota
+	Interpreted        // starts sooner
+	Unmetered          // compiled without gas: to measure what gas costs, for files one trusts to end
+)
+
+// NewWorkbench checks a file and prepares it for an engine. Errors are ErrInvalid or ErrTooLarge and say what is wrong with the file.
+func NewWorkbench(ctx context.Context, wasm []byte, engine Engine) (*Workbench, error) {
 	c := wazero.NewRuntimeConfig()
-	if interpreted {
+	if engine == Interpreted {
 		c = wazero.NewRuntimeConfigInterpreter()
 	}
 	e, err := newEngine(context.WithoutCancel(ctx), "", c)
 	if err != nil {
 		return nil, err
 	}
+	e.unmetered = engine == Unmetered
 	f, err := e.load(ctx, wasm, false)
 	if err != nil {
 		return nil, errors.Join(err, e.close(context.WithoutCancel(ctx)))
@@ -93,9 +103,10 @@ type Folded struct {
 
 // TryOptions say what is to be provoked.
 type TryOptions struct {
-	Undo     int          // undo records kept: what comes later than these reach is folded from the beginning; 0: none
+	Undo     int          // undo records kept: what comes later than these reach is folded from the beginning; 0: none; -1: as a node does
 	Step     int          // messages folded between two commits; 0: as a node does
 	Fresh    bool         // a new instance for every step
+	Native   Reducer      // folds instead of the file's guest; nil: the guest
 	Observer func(Folded) // told of every fold, those undone later too
 }
 
@@ -111,7 +122,10 @@ func (w *Workbench) Try(ctx context.Context, log *graph.Log, o TryOptions) (*Try
 	if b.step == 0 {
 		b.step = stepMessages
 	}
-	c := Config{Log: log, loaded: w.loaded, Files: [][]byte{w.wasm}, bounds: b}
+	if b.undo < 0 {
+		b.undo = undoKept
+	}
+	c := Config{Log: log, loaded: w.loaded, Files: [][]byte{w.wasm}, bounds: b, native: o.Native}
 	if o.Observer != nil {
 		c.observe = o.Observer
 	}
@@ -162,6 +176,9 @@ func (t *Try) View(ctx context.Context, space graph.ID, plugin, view string, par
 func (t *Try) Command(ctx context.Context, space graph.ID, plugin, command string, params json.RawMessage, caller graph.NodeID) ([]graph.Draft, error) {
 	return t.host.Command(ctx, space, plugin, command, params, caller)
 }
+
+// Gas is what all folds have taken until now.
+func (t *Try) Gas() int64 { return int64(t.host.gas) }
 
 // Close gives the instances back.
 func (t *Try) Close() error { return t.host.Close() }

@@ -49,8 +49,8 @@ var law = map[string]rule{
 	"plugins/internal/meter": {}, // the rewriter: a pure function of bytes
 	"plugins/internal/build": {ours: []string{"plugins/internal/meter", "sdk/abi"}},
 	"plugins/internal/pack":  {ours: []string{"plugins/internal/build"}}, // for go generate
-	"plugins/kit": { // the author's workshop: guests over logs in memory (adr 008)
-		ours: []string{"graph", "graph/store", "plugins", "plugins/internal/build", "plugins/vote", "sdk", "sdk/abi"},
+	"plugins/kit": { // the author's workshop: guests over logs of its making (adr 008)
+		ours: []string{"graph", "graph/store", "plugins", "plugins/internal/build", "plugins/vote", "sdk", "sdk/abi", "sdk/plugin"},
 	},
 	"plugins/vote/guest": {ours: []string{"plugins/vote", "sdk/plugin"}},
 	"plugins/bundle":     {ours: []string{"plugins/...", "sdk/plugin"}}, // the guests in one file

@@ -82,7 +82,11 @@ func (f *File) converge(ctx context.Context, plugin string, s *scene, seed uint6
 // other is the engine that Open didn't take.
 func (f *File) other(ctx context.Context) (*plugins.Workbench, error) {
 	if f.second == nil {
-		w, err := plugins.NewWorkbench(ctx, f.Wasm, f.compiler)
+		engine := plugins.Compiled
+		if f.compiler {
+			engine = plugins.Interpreted
+		}
+		w, err := plugins.NewWorkbench(ctx, f.Wasm, engine)
 		if err != nil {
 			return nil, err
 		}

@@ -8,5 +8,8 @@ const (
 
 	maxMessages = 10_000 // of a trace: it is run by whoever installs the plugin
 	maxTrace    = 1 << 20
-	fuzzers     = 64 // authors of made-up messages: few enough to speak twice, enough to be concurrent
+	raceVotes   = 100  // messages of a poll in a race
+	raceVoters  = 50   // who vote in it
+	raceBatch   = 1000 // entries added at once
+	fuzzers     = 64   // authors of made-up messages: few enough to speak twice, enough to be concurrent
 )

@@ -28,7 +28,11 @@ type File struct {
 
 // Open checks a file and prepares it: for a few messages interpreted, which starts sooner, for many compiled.
 func Open(ctx context.Context, wasm []byte, compiled bool) (*File, error) {
-	w, err := plugins.NewWorkbench(ctx, wasm, !compiled)
+	engine := plugins.Interpreted
+	if compiled {
+		engine = plugins.Compiled
+	}
+	w, err := plugins.NewWorkbench(ctx, wasm, engine)
 	if err != nil {
 		return nil, err
 	}

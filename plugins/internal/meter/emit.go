@@ -25,6 +25,9 @@ func (f *function) local(op byte, temp int) {
 
 // chargeOperand charges the i32 on top of the stack, shifted, and leaves it there.
 func (f *function) chargeOperand(shift byte, by int64) {
+	if f.limits.Unmetered {
+		return
+	}
 	f.local(0x22, tempN)
 	f.gasGet()
 	f.local(0x20, tempN)
@@ -152,7 +155,7 @@ func (f *function) body(out []byte, gasTemp uint32, index [4]uint32) []byte {
 }
 
 func (f *function) emitCharge(out []byte, e event, temp uint32) []byte {
-	if e.gas == 0 && !e.check {
+	if f.limits.Unmetered || e.gas == 0 && !e.check {
 		return out
 	}
 	out = append(out, 0x23)

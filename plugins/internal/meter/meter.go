@@ -33,6 +33,7 @@ type Limits struct {
 	MemoryPages uint32 // maximum of the memory, in 64 KiB pages
 	TableSize   uint32 // maximum of each table, in elements
 	Depth       int32  // call depth the module starts with
+	Unmetered   bool   // no gas is charged for instructions: only to measure what that costs
 }
 
 // Import is one function the guest asks for.
