@@ -39,8 +39,8 @@ const (
 	maxTimers = 1024 // of a reaction
 )
 
-// React calls a plugin's react for each message that its fold took and that isn't the Node's own, in arrival order, from the first call of React
-// for this Reaction on, and for timers; it sends the drafts. It blocks until ctx ends (then it returns nil), the Space or
+// React calls a plugin's react for each message that its fold took and that isn't the Node's own (or is, where the manifest says own), in arrival
+// order, from the first call of React for this Reaction on, and for timers; it sends the drafts. It blocks until ctx ends (then it returns nil), the Space or
 // plugin isn't there (ErrNotFound), or the store fails. One goroutine runs one Reaction, beside Run.
 func (h *Host) React(ctx context.Context, r Reaction) error {
 	space, err := h.log.Space(r.Space)
@@ -136,7 +136,7 @@ func (a *reactor) turn(ctx context.Context) error {
 // arrived reacts to one record of the log.
 func (a *reactor) arrived(ctx context.Context, st graph.Stored) error {
 	b := st.Entry.Body()
-	if st.Event != graph.Shown || b.Kind != graph.KindMessage || b.Space != a.space.ID() || b.Author == a.node {
+	if st.Event != graph.Shown || b.Kind != graph.KindMessage || b.Space != a.space.ID() {
 		a.cursor = st.Pos // not worth a write: it is looked at again after a restart
 		return nil
 	}
@@ -146,6 +146,10 @@ func (a *reactor) arrived(ctx context.Context, st graph.Stored) error {
 	sp, s, err := h.current(ctx, a.space.ID(), a.plugin)
 	if err != nil {
 		return err
+	}
+	if b.Author == a.node && !sp.plugin.Own {
+		a.cursor = st.Pos
+		return nil
 	}
 	taken, err := h.taken(s, keyOf(st.Entry))
 	m, ok := st.Entry.Message()

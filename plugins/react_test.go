@@ -15,7 +15,10 @@ import (
 
 // greeter answers each message of type x with a draft of type "seen" that refers to nothing, and sets a timer that was due long ago; to a timer it
 // answers with a draft of type "rang".
-func greeter() []byte {
+func greeter() []byte { return greeterOf(false) }
+
+// greeterOf may answer the reacting Node's own messages too.
+func greeterOf(own bool) []byte {
 	draft := func(typ string) string {
 		b := abi.AppendText(abi.AppendInt(abi.AppendMap(nil, 2), abi.DraftType), typ)
 		return string(abi.Append(abi.AppendInt(b, abi.DraftContent), abi.Fields{"from": "plugin"}))
@@ -35,7 +38,7 @@ func greeter() []byte {
 			[]byte{0x05},
 			num(at+int64(len(seen))), num(int64(len(rang))), callFn(0),
 			opEnd, num(at+int64(len(seen)+len(rang))), num(4), callFn(2), num(0))})
-	return w.build(abi.Plugin{Name: "gree", Accepts: []string{"x"}, React: true, Grants: []string{"timer"}})
+	return w.build(abi.Plugin{Name: "gree", Accepts: []string{"x"}, React: true, Own: own, Grants: []string{"timer"}})
 }
 
 // reacting runs a Reaction until stop is called.
@@ -88,6 +91,17 @@ func TestReactionsAreSentOnce(t *testing.T) {
 	if n := r.said("seen"); n != 4 { // 1, 2, 3, and the one before it began
 		t.Errorf("%d answers to 4 messages", n)
 	}
+}
+
+func TestReactionsToOnesOwn(t *testing.T) {
+	r := newReplica(t, greeterOf(true))
+	r.hash("gree")
+	stop := r.reacting("bot", "gree")
+	defer stop()
+	a := &reactor{host: r.host, name: reactionName(r.space.ID(), "gree", id("bot"))}
+	r.until("started", func() bool { _, err := r.host.records.Get(a.record(kindCursor, "")); return err == nil })
+	r.say("bot", "x", obj{"n": "its own"})
+	r.until("answered", func() bool { return r.said("seen") == 1 })
 }
 
 func TestTimersRingOnce(t *testing.T) {

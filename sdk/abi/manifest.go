@@ -20,6 +20,7 @@ type Plugin struct {
 	Views    []Command `json:"views,omitempty"`
 	Commands []Command `json:"commands,omitempty"`
 	React    bool      `json:"react,omitempty"`
+	Own      bool      `json:"own,omitempty"`    // react is called for the reacting Node's own messages too
 	Grants   []string  `json:"grants,omitempty"` // effects that command and react need: "now", "random", "timer"
 	Limits   Limits    `json:"limits,omitzero"`
 }
