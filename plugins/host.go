@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tetratelabs/wazero"
@@ -24,10 +25,14 @@ type Config struct {
 	Files    [][]byte     // plugins that every Space has unless a pin replaces them; nil: the node's own patterns, Bundle
 	Logger   *slog.Logger // nil: discards
 
+	// Astray, where not nil, is asked for a reason to mark each message a guest has taken: an engine that doesn't agree with others, for tests
+	// of how that is found out.
+	Astray func(plugin string, message graph.ID) (reason string)
+
 	loaded  *loaded              // compiled already, by a workbench or test, which closes it; nil: Files
 	runtime wazero.RuntimeConfig // nil: the compiler where there is one for this machine
 	bounds  bounds               // zero: those of limits.go
-	observe func(Folded)         // nil, or told of every fold: a workbench's
+	observe func(Folded)         // nil, or told of every fold: a workbench's or scratch's
 	native  Reducer              // nil, or folds instead of guests: a workbench's
 }
 
@@ -62,10 +67,11 @@ type Attestor interface {
 
 // Host runs the plugins of every Space of one Log. Safe for concurrent use.
 type Host struct {
-	log     *graph.Log
-	records graph.Records
-	config  Config
-	logger  *slog.Logger
+	log       *graph.Log
+	scratches atomic.Uint32 // made so far, by which their keys are told apart
+	records   graph.Records
+	config    Config
+	logger    *slog.Logger
 
 	// Owned by Run.
 	engine    *engine
@@ -118,7 +124,11 @@ func Open(c Config) (*Host, error) {
 		specs: map[specKey]*spec{}, files: map[string]*file{}, faults: map[string]error{}, known: map[graph.ID]bool{}, repin: map[graph.ID]bool{}, kept: map[string][]byte{},
 		slots: map[slotKey]*slot{}, broken: map[slotKey]broken{}, changed: make(chan struct{}),
 	}
-	if err := h.readCursor(); err != nil {
+	err := h.readCursor()
+	if err == nil { // a crash may have left scratches
+		err = c.Log.Records(scratchRecords).ApplyNoSync(graph.Op{Kind: graph.DelRange})
+	}
+	if err != nil {
 		return nil, fmt.Errorf("open plugin state: %w", err)
 	}
 	return h, nil

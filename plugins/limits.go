@@ -25,5 +25,6 @@ const (
 	overlayLeast = 1 << 20       // … but for this much; beyond, a cache starts anew
 	idleWait     = time.Second   // how often Run looks for a change of rights that left no record
 	maxPrefetch  = 64            // keys read ahead by state_next
+	maxKeysNamed = 20            // keys named where two states differ: enough to see which
 	maxReason    = abi.MaxReason // bytes of a mark's reason
 )

@@ -2,13 +2,40 @@ package plugins
 
 // This file holds the instances of a file: one of a Host for folds, a few for views.
 
-import "context"
+import (
+	"context"
+
+	"plexus/graph"
+)
 
 // folder returns what folds for a file: its instance, fresh. It is Run's. An error is the file's fault, and stays: it isn't tried again.
 func (h *Host) folder(ctx context.Context, f *file) (runner, error) {
-	if h.config.native != nil {
+	switch {
+	case h.config.native != nil:
 		return h.config.native, nil
+	case h.config.Astray != nil:
+		i, err := h.instance(ctx, f)
+		return stray{i, h.config.Astray}, err
 	}
+	return h.instance(ctx, f)
+}
+
+// stray is a guest whose folds go wrong now and then.
+type stray struct {
+	*instance
+	wrong func(plugin string, message graph.ID) (reason string)
+}
+
+func (s stray) run(ctx context.Context, export string, c *call) (outcome, error) {
+	out, err := s.instance.run(ctx, export, c)
+	w := c.world.(*foldWorld)
+	if why := s.wrong(w.slot.plugin().plugin.Name, w.current); why != "" && err == nil && out.reason == "" {
+		out = outcome{why, true}
+	}
+	return out, err
+}
+
+func (h *Host) instance(ctx context.Context, f *file) (*instance, error) {
 	if err := h.stillborn[f]; err != nil {
 		return nil, err
 	}
