@@ -61,6 +61,7 @@ func Plugin() plugin.Plugin {
 		Fold:     fold,
 		Views:    map[string]plugin.View{"groups": groups, "mine": mine, "group": one, "next": nextView, "jobs": jobs, "job": oneJob, "work": work},
 		Commands: commands,
+		React:    react,
 	}
 }
 

@@ -71,19 +71,24 @@ func (c *crew) choose(capability string, tried []string) (best string) {
 // assign gives a part to the one of its candidates that has the fewest unfinished parts of this job and hasn't had this one; of equals
 // the one that joined first. In a pipeline it is the next in line.
 func assign(s plugin.State, id string, g plugin.Value, job, n string, now int64) {
-	p, c := s.Value("p/"+job+"/"+n), newCrew(s, id, g, s.Value("j/"+job))
-	tried := p.Get("tried").Texts()
-	for key, raw := range s.Scan("p/" + job + "/") {
-		if v := plugin.Value(raw); (v.Get("result") == nil || c.pipeline) && key != "p/"+job+"/"+n {
-			c.load[v.Get("node").Text()]++
-		}
-	}
-	best := c.choose(p.Get("capability").Text(), tried)
+	best, tried := heir(s, id, g, job, n)
 	changes := plugin.Map{"node": best, "since": now}
 	if best != "" {
 		changes["tried"] = append(tried, best)
 	}
 	change(s, "p/"+job+"/"+n, changes)
+}
+
+// heir is who gets a part next, "" where there is nobody left, and who had it before.
+func heir(s plugin.State, id string, g plugin.Value, job, n string) (best string, tried []string) {
+	p, c := s.Value("p/"+job+"/"+n), newCrew(s, id, g, s.Value("j/"+job))
+	tried = p.Get("tried").Texts()
+	for key, raw := range s.Scan("p/" + job + "/") {
+		if v := plugin.Value(raw); (v.Get("result") == nil || c.pipeline) && key != "p/"+job+"/"+n {
+			c.load[v.Get("node").Text()]++
+		}
+	}
+	return c.choose(p.Get("capability").Text(), tried), tried
 }
 
 // part finds which part a message is about: content.part, its number from 0.

@@ -13,8 +13,8 @@ package swarm
 //	g/<message>          <o>: every message of a swarm
 //	m/<o>/<node>         {order, seen}: who takes part, the introduction's order, the time it last said something
 //	i/<o>/<scope>        <n>
-//	s/<o>/<n>            {scope, claim?, by?, from?, due?, eta?, settled?, taken_from?, report?}
-//	r/<o>/<n>/<order>    {id, by, due}: the claims on a scope
+//	s/<o>/<n>            {scope, claim?, by?, from?, due?, eta?, settled?, taken_from?, report?, overdue?}
+//	r/<o>/<n>/<order>    {id, by, due, told?}: the claims on a scope
 //	c/<claim>            <o>
 //	f/<o>/<order>        {id, phase}: findings, reports and convergence
 
@@ -35,6 +35,8 @@ const (
 	Finding   = "finding"
 	Report    = "report"
 	Converge  = "converge"
+	Overruled = "overruled" // two notices: this claim has lost a scope,
+	Overdue   = "overdue"   // … and this claimant is silent past its ETA
 )
 
 const (
@@ -52,7 +54,9 @@ func Plugin() plugin.Plugin {
 		Views: map[string]plugin.View{"objectives": objectives, "scopes": scopes, "mine": mine, "members": members, "findings": findings, "done": done},
 		Commands: map[string]plugin.Action{
 			"start": start, "introduce": introduce, "claim": claim, "share": share, "report": report, "converge": converge, "settle": settleCommand,
+			"tell": tellCommand, "warn": warnCommand,
 		},
+		React: react,
 	}
 }
 
@@ -89,6 +93,8 @@ func fold(s plugin.State, m plugin.Message) error {
 		err = foldReport(s, w)
 	case Converge:
 		err = foldConverge(s, w)
+	case Overruled, Overdue:
+		return foldNotice(s, w)
 	}
 	if err != nil {
 		return err
@@ -123,12 +129,12 @@ func read(s plugin.State, m plugin.Message) (w said, err error) {
 	case "":
 		w.phase = guess(s, w)
 	case Objective:
-	case Introduce, Claim, Finding, Report, Converge:
+	case Introduce, Claim, Finding, Report, Converge, Overruled, Overdue:
 		if w.o == nil {
 			return w, plugin.Refusal("refs.messages must name the objective, or a message of its swarm")
 		}
 	default:
-		return w, plugin.Refusal("meta.phase must be objective, introduce, claim, finding, report or converge")
+		return w, plugin.Refusal("meta.phase must be objective, introduce, claim, finding, report, converge, overruled or overdue")
 	}
 	if w.phase == Claim && len(w.targets) == 0 {
 		return w, plugin.Refusal("a claim needs content.targets: the scopes you take")
@@ -377,6 +383,7 @@ func alive(s plugin.State, w said) {
 		}
 		c := plugin.MapOf(v)
 		c["due"] = next
+		delete(c, "overdue")
 		s.SetValue(key, c)
 	}
 }

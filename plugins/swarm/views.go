@@ -76,7 +76,11 @@ func listScopes(s plugin.State, q plugin.Query, node string) (any, error) {
 		for _, raw := range s.Scan("r/" + id + "/" + n + "/") {
 			r := plugin.Value(raw)
 			if by := r.Get("by").Text(); by != v.Get("by").Text() && len(rivals) < maxRivals {
-				rivals = append(rivals, plugin.Map{"message": r.Get("id"), "by": by})
+				rival := plugin.Map{"message": r.Get("id"), "by": by}
+				if r.Get("told").Bool() {
+					rival["told"] = true
+				}
+				rivals = append(rivals, rival)
 				concerns = concerns || by == node
 			}
 		}
@@ -96,7 +100,7 @@ func status(v plugin.Value, now int64) string {
 		return "reported"
 	case v.Get("claim") == nil:
 		return "free"
-	case silent(v, now):
+	case silent(v, now) || v.Get("overdue") != nil:
 		return "overdue"
 	}
 	return "claimed"
@@ -227,7 +231,7 @@ func claim(s plugin.State, q plugin.Query) ([]plugin.Draft, error) {
 		if v.Get("report") != nil {
 			return nil, plugin.Refusal("scope " + t + " is already reported")
 		}
-		if by := v.Get("by").Text(); by != "" && by != q.Caller && !silent(v, now) {
+		if by := v.Get("by").Text(); by != "" && by != q.Caller && status(v, now) != "overdue" {
 			reason := "scope " + t + " is already claimed by " + by
 			if due, ok := v.Get("due").Int(); ok {
 				reason += "; it may be taken over after " + plugin.Time(due) + ", say `now`"
@@ -292,4 +296,38 @@ func settleCommand(s plugin.State, q plugin.Query) ([]plugin.Draft, error) {
 		return nil, plugin.Refusal("this swarm has converged")
 	}
 	return []plugin.Draft{{Content: plugin.Map{"text": "Agreed."}, Parents: []string{id}, Nodes: []string{m.Sender}}}, nil
+}
+
+func tellCommand(s plugin.State, q plugin.Query) ([]plugin.Draft, error) {
+	o, err := claimed(s, q)
+	if err != nil {
+		return nil, err
+	}
+	d, err := tell(s, o, q.Params.Get("claim").Text())
+	return []plugin.Draft{d}, err
+}
+
+func warnCommand(s plugin.State, q plugin.Query) ([]plugin.Draft, error) {
+	o, err := claimed(s, q)
+	if err != nil {
+		return nil, err
+	}
+	now, ok := plugin.ParseTime(q.Params.Get("now").Text())
+	if !ok {
+		now = plugin.Now()
+	}
+	d, err := warn(s, o, q.Params.Get("claim").Text(), now)
+	return []plugin.Draft{d}, err
+}
+
+// claimed finds the objective of the claim that a command is about.
+func claimed(s plugin.State, q plugin.Query) (string, error) {
+	o := s.Text("c/" + q.Params.Get("claim").Text())
+	switch v := s.Value("o/" + o); {
+	case v == nil:
+		return "", plugin.Refusal("claim is required: a `claim` or `overruled` message of the view scopes")
+	case v.Get("done") != nil:
+		return "", plugin.Refusal("this swarm has converged")
+	}
+	return o, nil
 }
