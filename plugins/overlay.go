@@ -9,13 +9,15 @@ import (
 
 const skipLevels = 16
 
-// overlay is a skip list of keys. Entries are never unlinked: an absent key is an entry too.
+// overlay is the keys by name and, for scans, a skip list of those of the state. It is linked when somebody scans: most folds don't. Entries are
+// never unlinked: an absent key is an entry too.
 type overlay struct {
-	head  skipNode
-	keys  map[string]*skipNode
-	dirty []*skipNode // in the order first written
-	bytes int
-	rand  uint64
+	head    skipNode
+	keys    map[string]*skipNode
+	pending []*skipNode // not linked yet
+	dirty   []*skipNode // in the order first written
+	bytes   int
+	rand    uint64
 }
 
 type skipNode struct {
@@ -42,7 +44,12 @@ func (o *overlay) level() int {
 func (o *overlay) put(key string, value []byte, present, dirty bool) *skipNode {
 	n := o.keys[key]
 	if n == nil {
-		n = o.insert(key)
+		n = &skipNode{key: key}
+		o.keys[key] = n
+		o.bytes += len(key) + 96
+		if key[0] == kindState {
+			o.pending = append(o.pending, n)
+		}
 	}
 	o.bytes += len(value) - len(n.value)
 	n.value, n.present = value, present
@@ -53,24 +60,26 @@ func (o *overlay) put(key string, value []byte, present, dirty bool) *skipNode {
 	return n
 }
 
-func (o *overlay) insert(key string) *skipNode {
-	n := &skipNode{key: key, next: make([]*skipNode, o.level())}
+// link puts an entry into the list.
+func (o *overlay) link(n *skipNode) {
+	n.next = make([]*skipNode, o.level())
 	at := &o.head
 	for l := skipLevels - 1; l >= 0; l-- {
-		for at.next[l] != nil && at.next[l].key < key {
+		for at.next[l] != nil && at.next[l].key < n.key {
 			at = at.next[l]
 		}
 		if l < len(n.next) {
 			n.next[l], at.next[l] = at.next[l], n
 		}
 	}
-	o.keys[key] = n
-	o.bytes += len(key) + 96
-	return n
 }
 
-// after returns the first entry with a key greater than the given one, or equal where inclusive.
+// after returns the first entry of the state with a key greater than the given one, or equal where inclusive.
 func (o *overlay) after(key string, inclusive bool) *skipNode {
+	for _, n := range o.pending {
+		o.link(n)
+	}
+	o.pending = o.pending[:0]
 	at := &o.head
 	for l := skipLevels - 1; l >= 0; l-- {
 		for at.next[l] != nil && (at.next[l].key < key || !inclusive && at.next[l].key == key) {
