@@ -4,6 +4,7 @@ package graph
 
 import (
 	"crypto/sha256"
+	"maps"
 	"slices"
 )
 
@@ -69,28 +70,33 @@ func (s *headSet) digest() (sum [32]byte) {
 }
 
 // others picks the heads an author's next entry names beside its own and its refs: one per author, the oldest of them if there are too
-// many, sorted by ID.
-func (s *headSet) others(self NodeID, refs []ID) []Key {
-	keys := make([]Key, 0, len(s.authors))
+// many, sorted by ID. changed is what a batch makes of the heads: added, or nil for no head any more.
+func (s *headSet) others(self NodeID, refs []ID, changed map[ID]*head) []Key {
+	picks := make(map[NodeID]Key, len(s.authors))
 	for author := range s.authors {
-		if author == self {
-			continue
-		}
-		if k, ok := s.oldest(author, refs); ok {
-			keys = append(keys, k)
+		if k, ok := s.oldest(author, refs, changed); ok && author != self {
+			picks[author] = k
 		}
 	}
-	slices.SortFunc(keys, Key.Compare)
+	for id, h := range changed {
+		if h == nil || h.author == self || slices.Contains(refs, id) {
+			continue
+		}
+		if k, ok := picks[h.author]; !ok || (Key{h.time, id}).Compare(k) < 0 {
+			picks[h.author] = Key{h.time, id}
+		}
+	}
+	keys := slices.SortedFunc(maps.Values(picks), Key.Compare)
 	keys = keys[:min(len(keys), MaxPrev-1)]
 	slices.SortFunc(keys, func(a, b Key) int { return a.ID.Compare(b.ID) })
 	return keys
 }
 
 // oldest returns an author's oldest head that refs don't name; of a chain forked past counting, the oldest of some.
-func (s *headSet) oldest(author NodeID, refs []ID) (k Key, ok bool) {
+func (s *headSet) oldest(author NodeID, refs []ID, changed map[ID]*head) (k Key, ok bool) {
 	seen := 0
 	for id, t := range s.authors[author] {
-		if slices.Contains(refs, id) {
+		if _, gone := changed[id]; gone || slices.Contains(refs, id) {
 			continue
 		}
 		if h := (Key{t, id}); !ok || h.Compare(k) < 0 {

@@ -35,6 +35,7 @@ const (
 	maxGenesis = 2048 // bytes of a genesis block: 16 founders, a name and a signature make under 1 KiB
 	maxKeys    = 4096 // expanded keys kept at hand: 1.5 KiB each, so 6 MiB at most
 	batchSize  = 512  // signatures verified at once: larger gains little, and one bad one costs them all again
+	sendBatch  = 64   // sends written in one transaction: sealing them holds the mutex for 3 ms
 	leastBatch = 4    // below it a batch is no faster than one by one
 
 	heldOverhead  = 600           // bytes of memory a held entry takes beside its block

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"fmt"
+	"sync"
 )
 
 // Send seals a Draft as the author's next entry (seq, prev, hybrid clock) and adds it; it returns when the entry
@@ -19,43 +20,123 @@ func (s *Space) Send(ctx context.Context, key ed25519.PrivateKey, d Draft, also 
 	if err != nil {
 		return Stored{}, err
 	}
-	if err := ctx.Err(); err != nil {
+	x := &sending{ctx: ctx, key: key, draft: d, payload: payload, also: also, lead: make(chan bool, 1)}
+	if s.line.join(x) || <-x.lead {
+		s.sendAll(s.line.take())
+	}
+	if x.err != nil {
+		return Stored{}, x.err
+	}
+	if err := x.synced(); err != nil {
 		return Stored{}, err
 	}
-	s.mu.Lock()
-	b := s.begin(NodeID{})
-	done, err := b.send(key, d, payload, also)
-	s.mu.Unlock()
-	if err = s.finish(ctx, b, done, err); err != nil {
-		return Stored{}, err
-	}
-	return b.result.New[0], nil
+	return x.stored(), nil
 }
 
-// send seals and commits. The caller holds the mutex.
-func (b *batch) send(key ed25519.PrivateKey, d Draft, payload []byte, also func(*Entry) []Op) (done func() error, err error) {
-	body, err := b.next(NodeIDOf(key), d)
-	if err != nil {
-		return nothing, err
+// sending is one Send on its way. What is below lead is set before lead is told.
+type sending struct {
+	ctx     context.Context
+	key     ed25519.PrivateKey
+	draft   Draft
+	payload []byte
+	also    func(*Entry) []Op
+	lead    chan bool // told once: true, write what waits; false, another has written this
+
+	err    error
+	stored func() Stored // once it is written
+	synced func() error  // waits for the disk
+}
+
+// line is where sends wait while another one writes: those that wait are written together, in one transaction. The first of them leads
+// and writes for all, so that no goroutine is woken only to wait for the mutex again.
+type line struct {
+	mu      sync.Mutex
+	led     bool
+	waiting []*sending
+}
+
+// join puts a send at the end; true: it leads.
+func (l *line) join(x *sending) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting = append(l.waiting, x)
+	if l.led {
+		return false
 	}
-	body.Payload = payload
-	e, err := Seal(body, key)
-	if err != nil {
-		return nothing, err
+	l.led = true
+	return true
+}
+
+// take returns what one transaction takes; the leader's own is the first.
+func (l *line) take() []*sending {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := min(len(l.waiting), sendBatch)
+	taken := l.waiting[:n:n]
+	l.waiting = l.waiting[n:]
+	return taken
+}
+
+// pass makes the next one leader.
+func (l *line) pass() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.led = len(l.waiting) > 0; l.led {
+		l.waiting[0].lead <- true
+	} else {
+		l.waiting = nil
 	}
+}
+
+// sendAll writes sends in one transaction. One that can't be sent has no part in it.
+func (s *Space) sendAll(sends []*sending) {
+	s.mu.Lock()
+	b := s.begin(NodeID{})
+	for _, x := range sends {
+		x.err = b.send(x)
+	}
+	done, err := b.commit()
+	s.mu.Unlock()
+	s.line.pass()
+	if err != nil {
+		err = fmt.Errorf("send to space %s: %w", s.ID(), err)
+	}
+	synced := sync.OnceValue(func() error { return s.finish(context.Background(), b, done, err) })
+	for i, x := range sends {
+		x.synced = synced
+		if i > 0 {
+			x.lead <- false
+		}
+	}
+}
+
+// send seals one and puts it into the batch. The caller holds the mutex.
+func (b *batch) send(x *sending) error {
+	if err := x.ctx.Err(); err != nil {
+		return err
+	}
+	body, err := b.next(NodeIDOf(x.key), x.draft)
+	if err != nil {
+		return err
+	}
+	body.Payload = x.payload
+	e, err := Seal(body, x.key)
+	if err != nil {
+		return err
+	}
+	at := len(b.records)
 	if err := b.offer(e, b.from); err != nil {
-		return nothing, fmt.Errorf("send to space %s: %w", b.s.ID(), err)
+		b.fault = err // half of it may stand in the batch
+		return fmt.Errorf("send to space %s: %w", b.s.ID(), err)
 	}
 	if b.metas[e.id] == nil {
-		return nothing, fmt.Errorf("send to space %s: own entry isn't admitted: %+v", b.s.ID(), b.result)
+		return fmt.Errorf("send to space %s: own entry isn't admitted: %+v", b.s.ID(), b.result)
 	}
-	if also != nil {
-		b.also = also(e)
+	if x.also != nil {
+		b.also = append(b.also, x.also(e)...)
 	}
-	if done, err = b.commit(); err != nil {
-		return nothing, fmt.Errorf("send to space %s: %w", b.s.ID(), err)
-	}
-	return done, nil
+	x.stored = func() Stored { return b.result.New[at] }
+	return nil
 }
 
 // next makes the body of the author's next entry, but for the payload.
@@ -84,7 +165,7 @@ func (b *batch) next(id NodeID, d Draft) (Body, error) {
 	if a.seq > 0 {
 		body.Prev = []ID{a.id}
 	}
-	others := b.s.heads.others(id, d.Refs.Messages)
+	others := b.s.heads.others(id, d.Refs.Messages, b.heads)
 	for _, h := range others {
 		body.Prev = append(body.Prev, h.ID)
 		body.Time = max(body.Time, h.Time+1)

@@ -3,10 +3,12 @@ package graph_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"plexus/graph"
@@ -213,4 +215,77 @@ func TestManyForks(t *testing.T) {
 	if !slices.Equal(r.s.Forks(), []graph.NodeID{author(1)}) {
 		t.Fatalf("forks %v", r.s.Forks())
 	}
+}
+
+// TestSendsTogether has sends wait while another writes: they go into few transactions, each as if it were alone.
+func TestSendsTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const authors, each = 5, 50 // more than one transaction takes
+		known := rights{author(authors): {Known: true}}
+		for n := range authors {
+			known[author(n)] = graph.Standing{Known: true, May: true}
+		}
+		r := newReplica(t, known, newClock())
+		first := r.send(t, 0, draft("first"))
+		blocked := make(chan struct{})
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := r.s.Send(t.Context(), key(0), draft("blocks"), func(*graph.Entry) []graph.Op { <-blocked; return nil }); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		gone, cancel := context.WithCancel(t.Context())
+		var mu sync.Mutex
+		told := map[graph.ID]string{}
+		for i := range authors * each {
+			text := fmt.Sprint("message ", i)
+			wg.Go(func() {
+				var e *graph.Entry
+				st, err := r.s.Send(t.Context(), key(i%authors), draft(text, first.ID()), func(sealed *graph.Entry) []graph.Op { e = sealed; return nil })
+				if err != nil || st.Entry != e || st.Event != graph.Shown {
+					t.Errorf("%s: %v of %v, %v", text, st, e, err)
+					return
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				told[st.Entry.ID()] = text
+			})
+			wg.Go(func() {
+				bad := []struct {
+					ctx    context.Context
+					author int
+					draft  graph.Draft
+					want   error
+				}{
+					{gone, 0, draft("gone"), context.Canceled},
+					{t.Context(), authors, draft("may not write"), graph.ErrForbidden},
+					{t.Context(), 1, draft("names nothing", graph.BlockID([]byte(text))), graph.ErrInvalid},
+				}[i%3]
+				if _, err := r.s.Send(bad.ctx, key(bad.author), bad.draft, nil); !errors.Is(err, bad.want) {
+					t.Errorf("%v instead of %v", err, bad.want)
+				}
+			})
+		}
+		synctest.Wait()
+		cancel()
+		close(blocked)
+		wg.Wait()
+		if n := r.s.Count(); n != 2+authors*each || len(told) != authors*each {
+			t.Fatalf("%d entries, %d answers, want %d and %d", n, len(told), 2+authors*each, authors*each)
+		}
+		for id, text := range told {
+			e, _, err := r.s.Entry(id)
+			if err != nil || !strings.Contains(string(e.Body().Payload), `"`+text+`"`) {
+				t.Fatalf("%s holds %s, %v; want %s", id, e.Body().Payload, err, text)
+			}
+		}
+		if h := r.s.Heads(); len(h) != 1 {
+			t.Errorf("%d heads: a batch's own are named by what follows in it", len(h))
+		}
+		other := newReplica(t, known, newClock())
+		if other.add(t, r.since(t, nil)...); other.s.Count() != r.s.Count() {
+			t.Errorf("another replica admits %d of %d", other.s.Count(), r.s.Count())
+		}
+	})
 }

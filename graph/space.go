@@ -19,6 +19,7 @@ type Space struct {
 	num     num
 	genesis Genesis
 	mark    mark // of this Space's records
+	line    line // sends
 
 	mu      sync.Mutex // owns what follows; taken before Log.commit
 	rights  Rights     // as applied

@@ -41,6 +41,8 @@ type Config struct {
 	Page    http.Handler     // the web page; nil: none
 	Now     func() time.Time // nil: time.Now
 	Logger  *slog.Logger     // nil: discards
+
+	disk store.Options // tests: another file system
 }
 
 func (c *Config) fill() error {
@@ -62,6 +64,7 @@ func (c *Config) fill() error {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	c.disk.Log = c.Logger
 	if c.NoAuth && c.Listen != "none" && !loopback(c.Listen) {
 		return invalid("without authentication the node listens on loopback only, not on %s", c.Listen)
 	}
@@ -106,6 +109,7 @@ type Node struct {
 	accounts sync.Mutex            // one change of Nodes and identities at a time
 	joining  sync.Mutex            // one change of Network at a time; taken before accounts
 	sends    [sendLocks]sync.Mutex // of equal idempotency keys
+	idemDue  atomic.Int64          // no idempotency key expires before this graph.Time; 0: not looked yet
 	settled  chan struct{}         // closed once the own chains are known to be complete
 	settle   sync.Once
 	running  atomic.Bool
@@ -135,7 +139,7 @@ func Open(cfg Config) (_ *Node, err error) {
 	if n.keys, err = openKeys(cfg.Dir); err != nil {
 		return nil, err
 	}
-	if n.store, err = store.Open(filepath.Join(cfg.Dir, "db"), store.Options{Log: cfg.Logger}); err != nil {
+	if n.store, err = store.Open(filepath.Join(cfg.Dir, "db"), cfg.disk); err != nil {
 		return nil, err
 	}
 	if n.log, err = graph.OpenLog(n.store, graph.LogOptions{Now: cfg.Now}); err != nil {

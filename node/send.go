@@ -204,15 +204,26 @@ func (n *Node) idemOps(key []byte, r idemRecord) []graph.Op {
 		n.rec.idemAge.Ops(graph.Op{Kind: graph.Set, Key: age, Value: []byte{}})...)
 }
 
-// pruneIdem returns the ops that remove some expired records. One that was renewed meanwhile stays.
+// pruneIdem returns the ops that remove some expired records. One that was renewed meanwhile stays. Where a look found none that has
+// expired, the next look waits until the oldest does: most sends need none.
 func (n *Node) pruneIdem(now graph.Time) ([]graph.Op, error) {
+	if now < graph.Time(n.idemDue.Load()) {
+		return nil, nil
+	}
 	var ops []graph.Op
-	count := 0
-	for kv, err := range n.rec.idemAge.Scan(nil, binary.BigEndian.AppendUint64(nil, uint64(now)), false) {
+	count, due := 0, now+graph.Time(keepIdempotent.Microseconds())
+	for kv, err := range n.rec.idemAge.Scan(nil, nil, false) {
 		if err != nil {
 			return nil, fmt.Errorf("prune idempotency keys: %w", err)
 		}
-		if count++; count > pruneIdempotent || len(kv.Key) != 72 {
+		if len(kv.Key) != 72 {
+			return ops, nil
+		}
+		if expires := graph.Time(binary.BigEndian.Uint64(kv.Key)); expires >= now {
+			due = expires
+			break
+		}
+		if count++; count > pruneIdempotent {
 			break
 		}
 		age := slices.Clone(kv.Key)
@@ -227,6 +238,9 @@ func (n *Node) pruneIdem(now graph.Time) ([]graph.Op, error) {
 		if r, err := readIdem(b); err != nil || r.expires <= now {
 			ops = append(ops, n.rec.idem.Ops(graph.Op{Kind: graph.Del, Key: age[8:]})...)
 		}
+	}
+	if count == 0 {
+		n.idemDue.Store(int64(due))
 	}
 	return ops, nil
 }

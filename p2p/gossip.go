@@ -331,6 +331,9 @@ func (h *Host) publish(ctx context.Context) {
 			continue // imported, or shown late by a grant
 		}
 		h.join(b.Space)
+		if len(h.allLinks()) == 0 {
+			continue // a peer that comes is synced with at once
+		}
 		if t := h.gossip.topic(b.Space); t != nil {
 			if err := t.topic.Publish(ctx, st.Entry.Block()); err != nil && ctx.Err() == nil {
 				h.log.Debug("publish", "entry", st.Entry.ID(), "err", err)
