@@ -18,6 +18,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 	"github.com/ipfs/go-cid"
 	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/protocol"
 	mh "github.com/multiformats/go-multihash"
 
 	"plexus/graph"
@@ -234,21 +235,27 @@ func TestOutsiderGetsNoFile(t *testing.T) {
 
 func askFileRaw(t *testing.T, out host.Host, m *sim.Machine, name string) []byte {
 	t.Helper()
+	b, err := cbor.Marshal(map[int]any{1: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return askRawly(t, out, m, "/plexus/blob/1.0.0", append([]byte{0, 0, 0, byte(len(b)), 30}, b...))
+}
+
+// askRawly sends bytes on a stream and returns what comes back.
+func askRawly(t *testing.T, out host.Host, m *sim.Machine, proto protocol.ID, ask []byte) []byte {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	if err := out.Connect(ctx, m.Peer()); err != nil {
 		t.Fatal(err)
 	}
-	s, err := out.NewStream(ctx, m.Peer().ID, "/plexus/blob/1.0.0")
+	s, err := out.NewStream(ctx, m.Peer().ID, proto)
 	if err != nil {
 		return nil
 	}
 	defer s.Reset()
-	b, err := cbor.Marshal(map[int]any{1: name})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Write(append([]byte{0, 0, 0, byte(len(b)), 30}, b...)); err != nil {
+	if _, err := s.Write(ask); err != nil {
 		return nil
 	}
 	if err := s.SetReadDeadline(time.Now().Add(5 * time.Second)); err != nil {

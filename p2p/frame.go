@@ -1,6 +1,6 @@
 package p2p
 
-// This file holds the frames of the join, sync and file protocols: a 4-byte big-endian length, a byte that says what it
+// This file holds the frames of the join, sync, file and state protocols: a 4-byte big-endian length, a byte that says what it
 // is, and a CBOR map with small integers as keys (protocol.md §5.2). Unknown keys are skipped, so that newer peers can say more.
 
 import (
@@ -19,7 +19,7 @@ import (
 // frameType says what a frame holds.
 type frameType byte
 
-// The frames of sync, then those of join and of files. Numbers are never given anew.
+// The frames of sync, then those of join, of files and of states. Numbers are never given anew.
 const (
 	frameHello   frameType = 1
 	frameGenesis frameType = 2
@@ -40,6 +40,10 @@ const (
 	frameFile      frameType = 30
 	frameFileSize  frameType = 31
 	frameFilePiece frameType = 32
+
+	frameStates frameType = 40
+	framePrefix frameType = 41
+	framePoints frameType = 42
 )
 
 type (

@@ -64,6 +64,27 @@ func parseFrame(kind frameType, body []byte) error {
 		return parse(body, new(state))
 	case frameRange:
 		return parse(body, new(ranges))
+	case frameStates:
+		var f statesFrame
+		if err := parse(body, &f); err != nil {
+			return err
+		}
+		_, err := unpackStates(f)
+		return err
+	case framePrefix:
+		var f prefixFrame
+		if err := parse(body, &f); err != nil {
+			return err
+		}
+		_, err := unpackPrefix(f)
+		return err
+	case framePoints:
+		var f pointsFrame
+		if err := parse(body, &f); err != nil {
+			return err
+		}
+		_, err := unpackPoints(f, 2)
+		return err
 	case framePush:
 		return parse(body, new(push))
 	case frameRefuse:
@@ -187,6 +208,9 @@ func FuzzFrames(f *testing.F) {
 	f.Add(frameOf(f, frameRefuse, refuse{"busy"}))
 	f.Add(frameOf(f, frameAsk, ask{Network: id, Ticket: id}))
 	f.Add(frameOf(f, frameWelcome, welcome{Genesis: []byte{1}, Role: "admin"}))
+	f.Add(frameOf(f, frameStates, statesFrame{Engine: "e", Spaces: []spaceFrame{{Space: id, Heads: id, AccessHeads: id, Plugins: []pluginFrame{{Plugin: "p", File: "f", Hash: id}}}}}))
+	f.Add(frameOf(f, framePrefix, prefixFrame{Space: id, Plugin: "p", File: "f", Keys: make([]byte, keySize)}))
+	f.Add(frameOf(f, framePoints, pointsFrame{Engine: "e", Points: make([]byte, 2*pointSize), Outcome: "folded", Gas: 1}))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		r := bufio.NewReader(bytes.NewReader(in))
 		for {

@@ -32,7 +32,8 @@ type Config struct {
 	DHT         bool     // rendezvous over a DHT, by a key only members can derive
 	Bootstrap   []string // multiaddrs with /p2p/ of the DHT's first peers
 
-	Files Files // what members may have by CID; nil: nothing
+	Files   Files   // what members may have by CID; nil: nothing
+	Witness Witness // what this host's plugins make of Spaces; nil: nothing is compared
 
 	SyncEvery  time.Duration // between rounds of anti-entropy with a connected peer; zero: DefaultSyncEvery
 	AuditEvery time.Duration // between audits of a random range with a peer; zero: DefaultAuditEvery
@@ -66,6 +67,7 @@ type Host struct {
 	rights *watermark // how far the Log's rights cover the access entries
 	joins  *door
 	lends  *lending
+	asks   *asking
 	first  *settling
 	ready  chan struct{} // closed when Run has begun
 
@@ -111,7 +113,7 @@ func New(cfg Config) (*Host, error) {
 	}
 	h := &Host{
 		cfg: cfg, id: graph.NodeIDOf(cfg.Key), log: cfg.Logger, book: book{cfg.Log.Records(bookName)},
-		rights: newWatermark(), joins: newDoor(), lends: newLending(), first: newSettling(), ready: make(chan struct{}),
+		rights: newWatermark(), joins: newDoor(), lends: newLending(), asks: newAsking(), first: newSettling(), ready: make(chan struct{}),
 		links: map[peer.ID]*link{}, guests: map[peer.ID]*guest{}, stats: map[graph.NodeID]*peerStats{},
 	}
 	h.redial = newRedial(h)
@@ -148,6 +150,9 @@ func (h *Host) Run(ctx context.Context) error {
 	h.host.SetStreamHandler(protoJoin, h.handle(h.answerJoin))
 	h.host.SetStreamHandler(protoSync, h.handle(h.answerSync))
 	h.host.SetStreamHandler(protoFile, h.handle(h.answerFile))
+	if h.cfg.Witness != nil {
+		h.host.SetStreamHandler(protoState, h.handle(h.answerState))
+	}
 	h.followAll()
 	h.task(h.publish)
 	h.task(h.redial.run)
@@ -189,6 +194,7 @@ func (h *Host) leave() {
 	h.host.RemoveStreamHandler(protoJoin)
 	h.host.RemoveStreamHandler(protoSync)
 	h.host.RemoveStreamHandler(protoFile)
+	h.host.RemoveStreamHandler(protoState)
 	h.disconnectAll()
 	h.tasks.Wait()
 }

@@ -77,6 +77,23 @@ const (
 	fileBurst      = 64               // at once: a Space with many pins, or many members after one pin
 )
 
+// Plugin states.
+const (
+	MaxStateSpaces = 256              // Spaces in one comparison: the rest comes with the next
+	MaxPrefixes    = 64               // prefixes asked for at once: a million messages are searched in four rounds
+	maxStates      = 2048             // plugin states in one comparison: 270 KB
+	maxStatesPer   = 64               // of one Space
+	maxEngine      = 128              // bytes of an engine's name
+	maxPluginName  = 32               // bytes, as plugins.md §2.1 has it
+	maxFileName    = 64               // bytes of a CID as text; ours have 59
+	maxOutcome     = 1024             // bytes of a fold's reason, as plugins.md §5 has it
+	maxAsking      = 8                // answered at once, one to a peer: each may fold a Space
+	maxAskers      = 1024             // members remembered by what they have asked
+	statesPerSec   = 0.2              // asked by one in the long run: it compares once a minute, when something has changed
+	stateBurst     = 64               // at once: a search takes a dozen
+	stateTimeout   = 90 * time.Second // for one answer: less than the asker waits, so that it hears why
+)
+
 // Connections.
 const (
 	lowConns      = 160              // the connection manager trims guests down to this …

@@ -6,7 +6,10 @@ import (
 	"context"
 	"crypto/ed25519"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -105,6 +108,88 @@ func TestFetchesAreBounded(t *testing.T) {
 	}
 	if !l.take().empty() {
 		t.Error("work is done twice")
+	}
+}
+
+func TestAsking(t *testing.T) {
+	a := newAsking()
+	for i := range maxAsking {
+		if !a.enter(peer.ID(fmt.Sprint(i))) {
+			t.Fatalf("stream %d refused", i+1)
+		}
+	}
+	if a.enter("one more") {
+		t.Errorf("stream %d let in", maxAsking+1)
+	}
+	a.leave("0")
+	if a.enter("1") {
+		t.Error("one peer asks twice at once")
+	}
+	for range stateBurst - 1 { // it has asked once
+		if !a.enter("0") {
+			t.Fatal("refused within the burst")
+		}
+		a.leave("0")
+	}
+	if a.enter("0") {
+		t.Error("let in over the burst")
+	}
+	for i := range maxAskers {
+		if p := peer.ID(fmt.Sprint("p", i)); a.enter(p) {
+			a.leave(p)
+		}
+	}
+	if len(a.of) > maxAskers || !a.of["1"].busy {
+		t.Errorf("%d remembered", len(a.of))
+	}
+}
+
+func TestStateFramesAtTheirEdge(t *testing.T) {
+	id := make([]byte, 32)
+	space := func(plugins int) spaceFrame {
+		return spaceFrame{Space: id, Heads: id, AccessHeads: id, Plugins: slices.Repeat([]pluginFrame{{Plugin: "p", File: "f", Hash: id}}, plugins)}
+	}
+	states := func(f statesFrame) func() error { return func() error { _, err := unpackStates(f); return err } }
+	keys := func(n int) []byte {
+		var b []byte
+		for i := range n {
+			b = append(binary.BigEndian.AppendUint64(b, uint64(i)), id...)
+		}
+		return b
+	}
+	prefix := func(name string, keys []byte) func() error {
+		return func() error { _, err := unpackPrefix(prefixFrame{Space: id, Plugin: name, Keys: keys}); return err }
+	}
+	long := func(n int) string { return strings.Repeat("x", n) }
+	for name, c := range map[string]struct{ good, bad func() error }{
+		"Spaces":  {states(statesFrame{Spaces: slices.Repeat([]spaceFrame{space(0)}, MaxStateSpaces)}), states(statesFrame{Spaces: slices.Repeat([]spaceFrame{space(0)}, MaxStateSpaces+1)})},
+		"plugins": {states(statesFrame{Spaces: []spaceFrame{space(maxStatesPer)}}), states(statesFrame{Spaces: []spaceFrame{space(maxStatesPer + 1)}})},
+		"states": {
+			states(statesFrame{Spaces: slices.Repeat([]spaceFrame{space(maxStatesPer)}, maxStates/maxStatesPer)}),
+			states(statesFrame{Spaces: append(slices.Repeat([]spaceFrame{space(maxStatesPer)}, maxStates/maxStatesPer), space(1))}),
+		},
+		"engine":   {states(statesFrame{Engine: long(maxEngine)}), states(statesFrame{Engine: long(maxEngine + 1)})},
+		"prefixes": {prefix("p", keys(MaxPrefixes)), prefix("p", keys(MaxPrefixes+1))},
+		"name":     {prefix(long(maxPluginName), keys(1)), prefix(long(maxPluginName+1), keys(1))},
+		"order":    {prefix("p", keys(2)), prefix("p", append(keys(1), keys(1)...))},
+		"time": {
+			prefix("p", append(binary.BigEndian.AppendUint64(nil, uint64(graph.MaxTime)), id...)),
+			prefix("p", append(binary.BigEndian.AppendUint64(nil, uint64(graph.MaxTime+1)), id...)),
+		},
+	} {
+		if err := c.good(); err != nil {
+			t.Errorf("%s at its bound: %v", name, err)
+		}
+		if err := c.bad(); !errors.Is(err, graph.ErrInvalid) {
+			t.Errorf("%s over its bound: %v", name, err)
+		}
+	}
+	full := States{Engine: long(maxEngine + 1)}
+	for range MaxStateSpaces + 1 {
+		full.Spaces = append(full.Spaces, SpaceStates{Plugins: make([]PluginState, maxStatesPer)})
+	}
+	if _, err := unpackStates(packStates(full)); err != nil {
+		t.Errorf("what is sent is over a bound: %v", err)
 	}
 }
 

@@ -123,6 +123,18 @@ func vectorFrames() []struct {
 		{"nonce", frameNonce, nonce{make([]byte, 32)}},
 		{"proof", frameProof, proof{make([]byte, 64)}},
 		{"welcome", frameWelcome, welcome{Genesis: []byte{0x82}, Role: "writer", Records: [][]byte{{3}}}},
+		{"file", frameFile, fileAsk{File: "bafkreia"}},
+		{"file, from an offset on", frameFile, fileAsk{"bafkreia", 262_144}},
+		{"size", frameFileSize, fileSize{1000}},
+		{"piece", frameFilePiece, filePiece{[]byte{0, 0x61}}},
+		{"states, none", frameStates, statesFrame{Engine: "wazero v1.12.0 amd64 compiler", Schedule: 1}},
+		{"states", frameStates, statesFrame{Engine: "wazero v1.12.0 arm64 compiler", Schedule: 1, Spaces: []spaceFrame{
+			{Space: id("space"), Count: 3, Heads: id("heads"), AccessCount: 2, AccessHeads: id("access"), Plugins: []pluginFrame{{Plugin: "vote", File: "bafkreia", Hash: id("state")}}},
+			{Space: id("empty"), Heads: id(""), AccessHeads: id(""), Plugins: []pluginFrame{}},
+		}}},
+		{"prefix", framePrefix, prefixFrame{Space: id("space"), Plugin: "vote", File: "bafkreia", Keys: append([]byte{0, 6, 0x44, 0x8c, 0x0f, 0x5d, 0x20, 0}, id("entry")...)}},
+		{"points", framePoints, pointsFrame{Engine: "e", Schedule: 1, Points: append(id("state"), make([]byte, 16)...), Outcome: "trapped", Reason: "out of gas", Gas: 5_000_000}},
+		{"points, not folded", framePoints, pointsFrame{Engine: "e", Schedule: 1, Points: make([]byte, 48)}},
 	}
 }
 

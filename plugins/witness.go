@@ -1,0 +1,67 @@
+package plugins
+
+// This file holds what the state of a plugin is compared by between hosts.
+
+import (
+	"runtime"
+	"runtime/debug"
+	"slices"
+
+	"plexus/graph"
+	"plexus/plugins/internal/meter"
+)
+
+// Schedule is the number of the gas schedule (docs/plugins.md §7): states of two schedules aren't compared.
+const Schedule = meter.Schedule
+
+// Witness is one plugin's state in a Space, by its hash.
+type Witness struct {
+	Plugin string
+	File   string // CID
+	Hash   string // hex
+}
+
+// Witnesses returns the states of a Space's plugins that cover all there is, of plugins that have folded something. It doesn't wait: where
+// something is still being folded, there are fewer.
+func (h *Host) Witnesses(space graph.ID) ([]Witness, error) {
+	h.state.RLock()
+	defer h.state.RUnlock()
+	if h.seen < h.log.Written() || h.fault != nil {
+		return nil, nil
+	}
+	var out []Witness
+	for _, name := range h.pluginNames(space) {
+		s := h.slots[slotKey{space, name}]
+		if !s.pub.current || s.pub.meta.Folded == 0 {
+			continue
+		}
+		hash, err := hashState(h.records, s.pub.num)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Witness{name, s.pub.spec.file.cid, hash})
+	}
+	return out, nil
+}
+
+// Engine names what runs guests here: name, version, machine, and whether it compiles.
+func (h *Host) Engine() string {
+	mode := "interpreter"
+	if slices.Contains([]string{"amd64", "arm64"}, runtime.GOARCH) {
+		mode = "compiler"
+	}
+	return "wazero " + wazeroVersion() + " " + runtime.GOARCH + " " + mode
+}
+
+// wazeroVersion is that of the module in this binary.
+func wazeroVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if ok {
+		for _, d := range info.Deps {
+			if d.Path == "github.com/tetratelabs/wazero" {
+				return d.Version
+			}
+		}
+	}
+	return "unknown"
+}
