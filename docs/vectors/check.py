@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the golden vectors by a second reading of docs/protocol.md, §2 to §4 (access.py: §6, wire.py: §5), that shares no code with the first.
+"""Checks the golden vectors by a second reading of docs/protocol.md, §2 to §4 (access.py: §6, wire.py: §5; synapse.py: docs/synapse.md), that shares no code with the first.
 
 Python's standard library alone; plain and slow on purpose. Usage: python3 docs/vectors/check.py
 """
@@ -688,10 +688,30 @@ class Check:
             self.vectors += 1
             self.same("reconcile: " + v["name"], reconcile.refused(bytes.fromhex(v["message"])), True)
 
+    def synapse(self):
+        import synapse
+
+        file = self.load("synapse.json")
+        for v in file["mapped"]:
+            self.vectors += 2
+            self.same("synapse: " + v["name"], synapse.to_envelope(v["message"]), v["envelope"])
+            self.same("synapse: " + v["name"], synapse.to_message(v["envelope"]), v["message"])
+        for v in file["read"]:
+            self.vectors += 1
+            want = {k: f for k, f in v["message"].items() if f != ""}
+            self.same("synapse: " + v["name"], synapse.to_message(v["envelope"]), want)
+        for v in file["refused"]:
+            self.vectors += 1
+            try:
+                got = synapse.to_message(v["envelope"])
+            except synapse.Bad as bad:
+                got = str(bad)
+            self.same("synapse: refused", got, v["field"])
+
 
 def main():
     c = Check(os.path.dirname(os.path.abspath(__file__)))
-    for part in (c.entries, c.refused, c.payloads, c.genesis, c.admission, c.access, c.wire, c.reconcile):
+    for part in (c.entries, c.refused, c.payloads, c.genesis, c.admission, c.access, c.wire, c.reconcile, c.synapse):
         part()
     print(f"{c.vectors} vectors, {c.wrong} differ")
     return 1 if c.wrong else 0

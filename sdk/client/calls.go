@@ -26,7 +26,7 @@ func (c *Client) Send(ctx context.Context, spaceID string, in SendMessage) (Mess
 	var out Message
 	key := in.IdempotencyKey
 	if key == "" {
-		key = rand.Text()
+		key = idempotencyKey()
 	}
 	body, err := in.encode()
 	if err != nil {
@@ -39,8 +39,15 @@ func (c *Client) Send(ctx context.Context, spaceID string, in SendMessage) (Mess
 	return out, err
 }
 
+// idempotencyKey is one that nobody else has.
+func idempotencyKey() string { return rand.Text() }
+
 // Read returns one page of a Space's messages.
 func (c *Client) Read(ctx context.Context, q ReadQuery) (Page, error) {
+	return c.page(ctx, "/spaces/"+url.PathEscape(q.SpaceID)+"/messages", readValues(q))
+}
+
+func readValues(q ReadQuery) url.Values {
 	v := url.Values{}
 	set(v, "message_id", q.MessageID)
 	set(v, "direction", q.Direction)
@@ -50,7 +57,7 @@ func (c *Client) Read(ctx context.Context, q ReadQuery) (Page, error) {
 	if q.All {
 		v.Set("all", "true")
 	}
-	return c.page(ctx, "/spaces/"+url.PathEscape(q.SpaceID)+"/messages", v)
+	return v
 }
 
 // Find returns one page of messages across Spaces.
