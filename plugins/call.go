@@ -21,6 +21,7 @@ const (
 // call is one run of an export. Owned by the goroutine that runs it.
 type call struct {
 	kind    callKind
+	spec    *spec // whose call it is; nil in _initialize
 	input   []byte
 	time    int64 // what the WASI clock says: the message's time, else 0
 	seed    uint64
@@ -55,6 +56,9 @@ type effects struct {
 	now    func() int64
 	random func(b []byte)
 	timers map[string]int64 // set by this call; -1 deletes
+
+	waiting func() (map[string]bool, error) // the names of the timers there are; asked for with the first that is set
+	names   map[string]bool                 // these, with what this call did
 }
 
 const trapReadOnly trapError = "only a fold may write state"

@@ -3,10 +3,13 @@ package plugins
 // This file holds commands: a guest looks at the state and says what shall be said.
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"plexus/graph"
@@ -22,6 +25,9 @@ func (h *Host) Command(ctx context.Context, space graph.ID, plugin, command stri
 	if err != nil {
 		return nil, err
 	}
+	if err := checkParams(sp, command, params); err != nil {
+		return nil, err
+	}
 	c := &call{kind: callCommand, gasLeft: sp.gas, effects: newEffects()}
 	if err := h.ask(ctx, sp, s, c, question{"command", command, sp.plugin.Commands, params, caller}); err != nil {
 		return nil, err
@@ -35,6 +41,51 @@ func (h *Host) Command(ctx context.Context, space graph.ID, plugin, command stri
 		drafts = append(drafts, d)
 	}
 	return drafts, nil
+}
+
+// checkParams holds a command's parameters against the manifest, so that whoever gets one wrong reads which.
+func checkParams(sp *spec, command string, params json.RawMessage) error {
+	if len(bytes.TrimSpace(params)) == 0 {
+		params = json.RawMessage("{}")
+	}
+	i := slices.IndexFunc(sp.plugin.Commands, func(c abi.Command) bool { return c.Name == command })
+	if i < 0 || len(sp.plugin.Commands[i].Params) == 0 || graph.CheckPayload(params) != nil {
+		return nil // unknown or no object: ask says so
+	}
+	schema, err := appendJSON(nil, sp.plugin.Commands[i].Params)
+	if err != nil {
+		return nil // no schema: the plugin checks by itself
+	}
+	v, err := appendJSON(nil, params)
+	if err != nil {
+		return nil
+	}
+	problem := fits(schema, v, sp.gas)
+	if name, ok := strings.CutPrefix(problem, "."); ok {
+		problem = "parameter " + name
+	} else if problem != "" {
+		problem = "the parameters:" + problem
+	}
+	if problem != "" {
+		return fmt.Errorf("command %s of %s: %s: %w", command, sp.plugin.Name, problem, graph.ErrInvalid)
+	}
+	return nil
+}
+
+// fits is abi.CheckSchema, which ends where the gas does: schemas are strangers'.
+func fits(schema, v abi.Value, gas int64) (problem string) {
+	defer func() {
+		if r := recover(); r == trapGas {
+			problem = " can't be checked: " + trapGas.Error()
+		} else if r != nil {
+			panic(r)
+		}
+	}()
+	return abi.CheckSchema(schema, "", v, func(n int64) {
+		if gas -= n; gas < 0 {
+			panic(trapGas)
+		}
+	})
 }
 
 // newEffects are the real clock and real randomness; which of them a guest reaches, its grants decide at load.

@@ -70,6 +70,7 @@ type file struct {
 	engine   *engine
 	code     wazero.CompiledModule
 	meter    *meter.Result
+	schemas  schemas        // nil where no plugin of it checks any
 	imageMu  sync.Mutex     // guards the making of image
 	image    *image         // after _initialize; set with the first instance
 	noPages  bool           // memory is reset by copying all of it (a test's wish)
@@ -129,6 +130,11 @@ func (e *engine) load(ctx context.Context, wasm []byte, trusted bool) (*file, er
 	f := &file{
 		cid: fileCID(wasm), manifest: m, engine: e, code: code, meter: r,
 		pool: make(chan *instance, maxInstances), slots: make(chan struct{}, maxInstances),
+	}
+	if slices.ContainsFunc(r.Imports, func(i meter.Import) bool { return i.Module == abi.Module && i.Name == "schema_check" }) {
+		if f.schemas, err = readSchemas(wasm, m); err != nil {
+			return nil, fmt.Errorf("schemas of plugin file: %w: %w", err, graph.ErrInvalid)
+		}
 	}
 	e.files = append(e.files, f)
 	return f, nil
@@ -213,8 +219,8 @@ func checkManifest(m abi.Manifest) error {
 	return nil
 }
 
-// grants are the effects a manifest may ask for.
-var grants = []string{"now", "random", "timer"}
+// grants are what a manifest may ask for beside the state and the messages.
+var grants = []string{"now", "random", "schema", "timer"}
 
 func validName(s string) bool {
 	if s == "" || len(s) > 32 || s[0] < 'a' || s[0] > 'z' {

@@ -68,6 +68,7 @@ var hostFunctions = map[string]hostFunction{
 	"random":          {i32s(2), none, gasHostCall, "random", random},
 	"timer_set":       {[]api.ValueType{pI32, pI32, pI64}, none, gasStateSet, "timer", timerSet},
 	"timer_del":       {i32s(2), none, gasStateSet, "timer", timerDel},
+	"schema_check":    {i32s(6), hostI32, gasHostCall, "schema", schemaCheck},
 }
 
 // guestCall is one host call: the instance and the call in hand.
@@ -279,7 +280,7 @@ func (g guestCall) timer(key string, at int64) {
 	if e.timers == nil {
 		panic(trapError("timers are for reactions alone"))
 	}
-	e.timers[key] = at
+	must(e.setTimer(key, at))
 }
 
 func timerSet(g guestCall, s []uint64) { g.timer(g.timerName(s[0], s[1]), max(0, int64(s[2]))) }

@@ -26,5 +26,7 @@ const (
 	idleWait     = time.Second   // how often Run looks for a change of rights that left no record
 	maxPrefetch  = 64            // keys read ahead by state_next
 	maxKeysNamed = 20            // keys named where two states differ: enough to see which
+	maxTimers    = 1024          // that wait, of a reaction: they are gone through at every turn
+	maxRefused   = 1024          // messages of a reaction that the fold may take yet: the same
 	maxReason    = abi.MaxReason // bytes of a mark's reason
 )

@@ -4,6 +4,7 @@ package plugins
 // those of projections, each behind the reaction's identity (a hash of Space, plugin and Node):
 //
 //	q <reaction>            cursor in the arrival log
+//	w <reaction> <message>  time ‖ ID of a message that the fold had refused when it came
 //	t <reaction> <timer>    when it is due, microseconds, 8 bytes
 //	k <reaction> <hash>     sent already: of trigger and key
 //
@@ -18,7 +19,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	"plexus/graph"
 	"plexus/sdk/abi"
@@ -32,11 +32,10 @@ type Reaction struct {
 }
 
 const (
-	kindCursor = 'q'
-	kindTimer  = 't'
-	kindSent   = 'k'
-
-	maxTimers = 1024 // of a reaction
+	kindCursor  = 'q'
+	kindRefused = 'w'
+	kindTimer   = 't'
+	kindSent    = 'k'
 )
 
 // React calls a plugin's react for each message that its fold took and that isn't the Node's own (or is, where the manifest says own), in arrival
@@ -74,6 +73,9 @@ type reactor struct {
 	node   graph.NodeID
 	name   [32]byte
 	cursor graph.Pos
+
+	refused int     // messages the fold had refused when they came, of which it may take some yet
+	looked  outlook // what the state was when these were looked at last
 }
 
 // record is one of the reactor's keys.
@@ -81,7 +83,10 @@ func (a *reactor) record(kind byte, rest string) []byte {
 	return append(append([]byte{kind}, a.name[:]...), rest...)
 }
 
-func (a *reactor) start() error {
+func (a *reactor) start() (err error) {
+	if a.refused, err = a.countRefused(); err != nil {
+		return err
+	}
 	b, err := a.host.records.Get(a.record(kindCursor, ""))
 	switch {
 	case err == nil && len(b) == 8:
@@ -123,6 +128,9 @@ func (a *reactor) turn(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if err := a.again(ctx); err != nil {
+		return err
+	}
 	next, err := a.due(ctx)
 	if err != nil {
 		return err
@@ -151,19 +159,19 @@ func (a *reactor) arrived(ctx context.Context, st graph.Stored) error {
 		a.cursor = st.Pos
 		return nil
 	}
-	taken, err := h.taken(s, keyOf(st.Entry))
+	folded, marked, err := h.outcome(s, keyOf(st.Entry))
+	if err == nil && marked {
+		err = a.refuse(keyOf(st.Entry), st.Pos)
+	}
 	m, ok := st.Entry.Message()
-	if err != nil || !taken || !ok {
+	if err != nil || !folded || marked || !ok {
 		a.cursor = st.Pos
 		return err
 	}
-	in := abi.AppendMap(nil, 3)
-	in = abi.AppendText(abi.AppendInt(in, abi.InPlugin), a.plugin)
-	in, err = names{}.appendMessage(abi.AppendInt(in, abi.InMessage), m, attest(attestorOf(h.log.Rights()), a.space.ID(), m.Sender))
+	in, err := a.input(&m, "", false)
 	if err != nil {
 		return err
 	}
-	in = abi.AppendText(abi.AppendInt(in, abi.InCaller), a.node.String())
 	if err := a.call(ctx, sp, s, in, "m"+m.ID.String(), a.moved(st.Pos)); err != nil {
 		return err
 	}
@@ -171,82 +179,54 @@ func (a *reactor) arrived(ctx context.Context, st graph.Stored) error {
 	return nil
 }
 
-// taken says whether the state that readers see has folded a message without marking it.
-func (h *Host) taken(s *slot, k graph.Key) (bool, error) {
+// input is what react gets: a message or a timer, the Node, and what the access log says of it.
+func (a *reactor) input(m *graph.Message, timer string, again bool) (in []byte, err error) {
+	as := a.host.asker(a.space.ID(), a.node)
+	n := 3 + as.fields()
+	if again {
+		n++
+	}
+	in = abi.AppendText(abi.AppendInt(abi.AppendMap(nil, n), abi.InPlugin), a.plugin)
+	if m != nil {
+		by := attest(attestorOf(a.host.log.Rights()), a.space.ID(), m.Sender)
+		if in, err = (names{}).appendMessage(abi.AppendInt(in, abi.InMessage), *m, by); err != nil {
+			return nil, err
+		}
+	}
+	in = abi.AppendText(abi.AppendInt(in, abi.InCaller), a.node.String())
+	if m == nil {
+		in = abi.AppendText(abi.AppendInt(in, abi.InTimer), timer)
+	}
+	if again {
+		in = abi.AppendBool(abi.AppendInt(in, abi.InAgain), true)
+	}
+	return as.append(in), nil
+}
+
+// outcome says whether the state that readers see has folded a message, and whether it marked it.
+func (h *Host) outcome(s *slot, k graph.Key) (folded, marked bool, err error) {
 	h.state.RLock()
 	num := s.pub.num
 	h.state.RUnlock()
-	for _, key := range []string{string(kindFolded) + string(k.ID[:]), orderKey(kindMark, k)} {
-		_, err := h.records.Get(append(numPrefix(num), key...))
-		if err != nil && !errors.Is(err, graph.ErrNotFound) {
-			return false, err
-		}
-		if marked := key[0] == kindMark; (err == nil) == marked {
-			return false, nil
-		}
+	if folded, err = h.holds(num, string(kindFolded)+string(k.ID[:])); err == nil && folded {
+		marked, err = h.holds(num, orderKey(kindMark, k))
 	}
-	return true, nil
+	return folded, marked, err
 }
 
-// due reacts to timers that have come due, and says when to look again.
-func (a *reactor) due(ctx context.Context) (next time.Time, err error) {
-	now := time.Now()
-	next = now.Add(idleWait)
-	timers, err := a.timers()
-	if err != nil {
-		return next, err
+func (h *Host) holds(num uint32, key string) (bool, error) {
+	_, err := h.records.Get(append(numPrefix(num), key...))
+	if errors.Is(err, graph.ErrNotFound) {
+		return false, nil
 	}
-	for _, t := range timers {
-		at := time.UnixMicro(t.at)
-		if at.After(now) {
-			if at.Before(next) {
-				next = at
-			}
-			continue
-		}
-		sp, s, err := a.host.current(ctx, a.space.ID(), a.plugin)
-		if errors.Is(err, graph.ErrUnavailable) {
-			return next, nil
-		}
-		if err != nil {
-			return next, err
-		}
-		in := abi.AppendMap(nil, 3)
-		in = abi.AppendText(abi.AppendInt(in, abi.InPlugin), a.plugin)
-		in = abi.AppendText(abi.AppendInt(in, abi.InCaller), a.node.String())
-		in = abi.AppendText(abi.AppendInt(in, abi.InTimer), t.name)
-		gone := graph.Op{Kind: graph.Del, Key: a.record(kindTimer, t.name)}
-		if err := a.call(ctx, sp, s, in, "t"+t.name+"\x00"+strconv.FormatInt(t.at, 10), gone); err != nil {
-			return next, err
-		}
-	}
-	return next, nil
-}
-
-type timer struct {
-	name string
-	at   int64
-}
-
-func (a *reactor) timers() (out []timer, err error) {
-	lo := a.record(kindTimer, "")
-	hi := append(a.record(kindTimer, ""), 0xff) // names are UTF-8
-	for kv, err := range a.host.records.Scan(lo, hi, false) {
-		if err != nil {
-			return nil, err
-		}
-		if len(kv.Value) == 8 {
-			out = append(out, timer{string(kv.Key[len(lo):]), int64(binary.BigEndian.Uint64(kv.Value))})
-		}
-	}
-	return out, nil
+	return err == nil, err
 }
 
 // call runs react and sends what it answers. done is written with the last draft, or by itself where there is none. A trap or refusal is
 // logged and counts as no answer.
 func (a *reactor) call(ctx context.Context, sp *spec, s *slot, input []byte, trigger string, done graph.Op) error {
 	e := newEffects()
-	e.timers = map[string]int64{}
+	e.timers, e.waiting = map[string]int64{}, a.timerNames
 	c := &call{kind: callReact, input: input, gasLeft: sp.gas, effects: e}
 	out, err := a.host.read(ctx, sp, s, c)
 	if err != nil {
@@ -256,11 +236,7 @@ func (a *reactor) call(ctx context.Context, sp *spec, s *slot, input []byte, tri
 		a.host.logger.Warn("a plugin didn't react", "plugin", a.plugin, "reason", out.reason)
 		c.outputs, e.timers = nil, nil
 	}
-	after, err := a.timerOps(e.timers)
-	if err != nil {
-		return err
-	}
-	after = append([]graph.Op{done}, after...)
+	after := append([]graph.Op{done}, a.timerOps(e.timers)...)
 	drafts, err := a.unsent(c.outputs, trigger)
 	if err != nil {
 		return err
@@ -318,30 +294,4 @@ func (a *reactor) unsent(outputs [][]byte, trigger string) ([]reacted, error) {
 		out = append(out, reacted{d, sent})
 	}
 	return out, nil
-}
-
-// timerOps writes what a call set; over the limit nothing more is.
-func (a *reactor) timerOps(set map[string]int64) ([]graph.Op, error) {
-	if len(set) == 0 {
-		return nil, nil
-	}
-	have, err := a.timers()
-	if err != nil {
-		return nil, err
-	}
-	var ops []graph.Op
-	n := len(have)
-	for name, at := range set {
-		key := a.record(kindTimer, name)
-		if at < 0 {
-			ops = append(ops, graph.Op{Kind: graph.Del, Key: key})
-			continue
-		}
-		if n++; n > maxTimers {
-			a.host.logger.Warn("a plugin has too many timers", "plugin", a.plugin, "most", maxTimers)
-			continue
-		}
-		ops = append(ops, graph.Op{Kind: graph.Set, Key: key, Value: binary.BigEndian.AppendUint64(nil, uint64(at))})
-	}
-	return ops, nil
 }

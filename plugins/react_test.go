@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -109,8 +110,7 @@ func TestTimersRingOnce(t *testing.T) {
 	r.hash("gree")
 	a := &reactor{host: r.host, plugin: "gree", node: id("bot"), space: r.space}
 	a.name = reactionName(r.space.ID(), "gree", id("bot"))
-	ops, err := a.timerOps(map[string]int64{"bell": time.Now().Add(20 * time.Millisecond).UnixMicro(), "later": time.Now().Add(time.Hour).UnixMicro(), "gone": -1})
-	r.must(err)
+	ops := a.timerOps(map[string]int64{"bell": time.Now().Add(20 * time.Millisecond).UnixMicro(), "later": time.Now().Add(time.Hour).UnixMicro(), "gone": -1})
 	r.must(r.host.records.Apply(ops...))
 	stop := r.reacting("bot", "gree")
 	r.until("rung", func() bool { return r.said("rang") == 1 })
@@ -130,16 +130,22 @@ func TestTimersRingOnce(t *testing.T) {
 
 func TestTimersAreBounded(t *testing.T) {
 	r := newReplica(t, greeter())
-	a := &reactor{host: r.host, plugin: "gree", node: id("bot"), space: r.space}
-	set := map[string]int64{}
-	for i := range maxTimers + 10 {
-		set[strings.Repeat("t", i%100+1)+string(rune('a'+i/100))] = int64(i)
+	a := &reactor{host: r.host, plugin: "gree", node: id("bot"), space: r.space, name: reactionName(r.space.ID(), "gree", id("bot"))}
+	name := func(i int) string { return "t" + strconv.Itoa(i) }
+	half := map[string]int64{}
+	for i := range maxTimers / 2 {
+		half[name(i)] = 1
 	}
-	ops, err := a.timerOps(set)
-	r.must(err)
-	if len(ops) != maxTimers {
-		t.Errorf("%d timers are set", len(ops))
+	r.must(r.host.records.Apply(a.timerOps(half)...))
+	e := &effects{timers: map[string]int64{}, waiting: a.timerNames}
+	for i := range maxTimers { // those that wait are moved, the others are new
+		r.must(e.setTimer(name(i), 2))
 	}
+	if err := e.setTimer("more", 1); err == nil || !strings.Contains(err.Error(), "more than 1024 timers would wait") {
+		t.Errorf("one more than there may be: %v", err)
+	}
+	r.must(e.setTimer(name(3), -1))
+	r.must(e.setTimer("instead", 1))
 }
 
 func TestReactionsThatCantBe(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"plexus/graph"
 	"plexus/sdk/abi"
@@ -43,7 +44,8 @@ type slot struct {
 	ended bool        // the last pass reached the newest message
 	waits bool        // another file is pinned which can't run yet: this goes on in its place
 
-	pub published // under Host.state
+	pub    published // under Host.state
+	hashed atomic.Pointer[hashed]
 }
 
 // published is what readers know of a slot.
@@ -51,8 +53,9 @@ type published struct {
 	spec    *spec
 	num     uint32
 	meta    meta
-	settled bool // all there is has been folded
-	current bool // settled, and nothing else is pinned
+	settled bool   // all there is has been folded
+	current bool   // settled, and nothing else is pinned
+	edition uint64 // another one wherever the state may be
 }
 
 // active is the projection that is being folded.
@@ -74,7 +77,7 @@ func (s *slot) plugin() *spec {
 // publish copies what readers may know; under Host.state.
 func (s *slot) publish() {
 	settled := s.settled()
-	s.pub = published{spec: s.spec, num: s.cur.num, meta: s.cur.meta, settled: settled, current: settled && !s.waits}
+	s.pub = published{spec: s.spec, num: s.cur.num, meta: s.cur.meta, settled: settled, current: settled && !s.waits, edition: s.pub.edition + 1}
 }
 
 // settled says whether readers see all there is.
@@ -296,7 +299,7 @@ func (h *Host) callFold(ctx context.Context, s *slot, p *projection, m graph.Mes
 	b = append(abi.AppendInt(b, abi.InMessage), h.encoded.cbor...)
 	h.input = b
 	c := &call{
-		kind: callFold, input: b, time: int64(m.CreatedAt), seed: binary.LittleEndian.Uint64(m.ID[:]), gasLeft: s.plugin().gas,
+		kind: callFold, spec: s.plugin(), input: b, time: int64(m.CreatedAt), seed: binary.LittleEndian.Uint64(m.ID[:]), gasLeft: s.plugin().gas,
 		state: p, world: &foldWorld{host: h, slot: s, p: p, current: m.ID},
 	}
 	out, err := inst.run(ctx, abi.ExportFold, c)

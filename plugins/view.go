@@ -65,6 +65,38 @@ type question struct {
 	caller graph.NodeID
 }
 
+// asker is what the access log says of the Node on whose behalf a guest is called.
+type asker struct{ role, kind string }
+
+func (h *Host) asker(space graph.ID, node graph.NodeID) asker {
+	if node == (graph.NodeID{}) {
+		return asker{}
+	}
+	role, kind, _ := strings.Cut(attest(attestorOf(h.log.Rights()), space, node), "/")
+	return asker{role, kind}
+}
+
+// fields counts the pairs that append writes, after the caller itself.
+func (a asker) fields() (n int) {
+	for _, has := range []bool{a.role != "", a.kind != ""} {
+		if has {
+			n++
+		}
+	}
+	return n
+}
+
+// append writes role and kind: the last pairs of an input.
+func (a asker) append(b []byte) []byte {
+	if a.role != "" {
+		b = abi.AppendText(abi.AppendInt(b, abi.InRole), a.role)
+	}
+	if a.kind != "" {
+		b = abi.AppendText(abi.AppendInt(b, abi.InKind), a.kind)
+	}
+	return b
+}
+
 // ask runs a view or command and turns a refusal into an error.
 func (h *Host) ask(ctx context.Context, sp *spec, s *slot, c *call, q question) error {
 	plugin := sp.plugin.Name
@@ -72,7 +104,7 @@ func (h *Host) ask(ctx context.Context, sp *spec, s *slot, c *call, q question) 
 		return fmt.Errorf("plugin %s has no %s %q; it has %s: %w", plugin, q.what, q.name, commandNames(q.known), graph.ErrNotFound)
 	}
 	var err error
-	if c.input, err = q.input(plugin); err != nil {
+	if c.input, err = q.input(plugin, h.asker(s.space.ID(), q.caller)); err != nil {
 		return err
 	}
 	out, err := h.read(ctx, sp, s, c)
@@ -90,13 +122,13 @@ func (h *Host) ask(ctx context.Context, sp *spec, s *slot, c *call, q question) 
 // errPlugin is no sentinel of graph's: the plugin is at fault, so it is internal to whoever asks.
 var errPlugin = errors.New("plugin fault")
 
-func (q question) input(plugin string) ([]byte, error) {
-	params, caller := bytes.TrimSpace(q.params), q.caller
-	n := 2
+func (q question) input(plugin string, by asker) ([]byte, error) {
+	params := bytes.TrimSpace(q.params)
+	n := 2 + by.fields()
 	if len(params) > 0 {
 		n++
 	}
-	if caller != (graph.NodeID{}) {
+	if q.caller != (graph.NodeID{}) {
 		n++
 	}
 	b := abi.AppendMap(nil, n)
@@ -111,10 +143,10 @@ func (q question) input(plugin string) ([]byte, error) {
 			return nil, fmt.Errorf("params must be a JSON object: %w", graph.ErrInvalid)
 		}
 	}
-	if caller != (graph.NodeID{}) {
-		b = abi.AppendText(abi.AppendInt(b, abi.InCaller), caller.String())
+	if q.caller != (graph.NodeID{}) {
+		b = abi.AppendText(abi.AppendInt(b, abi.InCaller), q.caller.String())
 	}
-	return b, nil
+	return by.append(b), nil
 }
 
 func viewOutput(c *call) (json.RawMessage, error) {
@@ -173,6 +205,7 @@ func (h *Host) read(ctx context.Context, sp *spec, s *slot, c *call) (outcome, e
 	if s.pub.spec != sp {
 		return outcome{}, fmt.Errorf("another version of %s has just been pinned: ask again: %w", sp.plugin.Name, graph.ErrUnavailable)
 	}
+	c.spec = sp
 	c.state = &storedState{records: h.records, num: s.pub.num}
 	c.world = &viewWorld{space: s.space, attestor: attestorOf(h.log.Rights()), names: names{}}
 	export := map[callKind]string{callView: abi.ExportView, callCommand: abi.ExportCommand, callReact: abi.ExportReact}[c.kind]
@@ -262,7 +295,7 @@ func (h *Host) StateHash(ctx context.Context, space graph.ID, plugin string) (ha
 	}
 	h.state.RLock()
 	defer h.state.RUnlock()
-	hash, err = hashState(h.records, s.pub.num)
+	hash, err = h.hashOf(s)
 	return hash, s.pub.current && h.seen >= target, err
 }
 

@@ -119,7 +119,7 @@ func foldRequest(s plugin.State, m plugin.Message) {
 			continue
 		}
 		i := plugin.Map{"type": kind, "node": node, "declared": d.ID, "fits": true}
-		if problem := check(d.Content.Get("input_schema"), payload(m.Content), "payload"); problem != "" {
+		if problem := check(s, d.Content.Get("input_schema"), payload(m.Content), "payload"); problem != "" {
 			i["fits"], i["error"] = false, problem
 		}
 		s.SetValue("i/"+m.ID, i)
@@ -146,7 +146,7 @@ func foldComplete(s plugin.State, m plugin.Message) {
 		next := plugin.MapOf(i)
 		next["result"], next["result_fits"] = m.ID, true
 		delete(next, "result_error")
-		if problem := check(d.Content.Get("output_schema"), m.Content.Get("result"), "result"); problem != "" {
+		if problem := check(s, d.Content.Get("output_schema"), m.Content.Get("result"), "result"); problem != "" {
 			next["result_fits"], next["result_error"] = false, problem
 		}
 		s.SetValue("i/"+p, next)

@@ -19,7 +19,7 @@ func find(s plugin.State, q plugin.Query) (any, error) {
 	text, sample := strings.ToLower(q.Params.Get("text").Text()), q.Params.Get("payload")
 	return s.Page(q, "capabilities", prefix, func(_ string, c plugin.Value) plugin.Map {
 		m, _ := s.Message(c.Get("id").Text())
-		if text != "" && !mentions(m.Content, text) || sample != nil && check(m.Content.Get("input_schema"), sample, "payload") != "" {
+		if text != "" && !mentions(m.Content, text) || sample != nil && check(s, m.Content.Get("input_schema"), sample, "payload") != "" {
 			return nil
 		}
 		return describe(m)
@@ -126,7 +126,7 @@ func invoke(s plugin.State, q plugin.Query) ([]plugin.Draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	if problem := check(m.Content.Get("input_schema"), payload(q.Params), "payload"); problem != "" {
+	if problem := check(s, m.Content.Get("input_schema"), payload(q.Params), "payload"); problem != "" {
 		return nil, plugin.Refusal(problem + ": see input_schema in the view capability")
 	}
 	content := plugin.MapOf(q.Params)

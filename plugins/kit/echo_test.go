@@ -107,6 +107,9 @@ func TestSDKsReadAndWriteAlike(t *testing.T) {
 			if want == "" {
 				want, wantDraft = o.Hash, draft
 			}
+			if !strings.Contains(draft, `{"m":-70000,"kind":"human","role":"admin","problem":".nothing is missing"}`) {
+				t.Errorf("the caller and its parameters were seen as %s", draft)
+			}
 			if o.Hash != want || draft != wantDraft {
 				t.Errorf("the state is %s, in Go %s; view and draft %.300s, in Go %.300s", o.Hash, want, draft, wantDraft)
 			}

@@ -31,7 +31,7 @@ const (
 	CodeOwn     = 16
 )
 
-// Absent is what state_get, state_next and message_get return where there is nothing.
+// Absent is what state_get, state_next and message_get return where there is nothing, and schema_check where nothing is wrong.
 const Absent = -1
 
 // Keys of the input, a map.
@@ -42,7 +42,9 @@ const (
 	InParams  = 3 // any: the view's or command's parameters, a map
 	InCaller  = 4 // text: the Node on whose behalf; absent: nobody
 	InTimer   = 5 // text: react, the timer that came due
-	InAgain   = 6 // true: react, asked again since the fold's outcome for the message changed
+	InAgain   = 6 // true: react, for a message that the fold had refused when it came, and takes now
+	InRole    = 7 // text: the caller's role in the Space, "admin", "writer", "reader"; absent: none
+	InKind    = 8 // text: "human" or "agent", as the caller's host attested; absent: not known
 )
 
 // Keys of a message, a map. What is empty is absent.

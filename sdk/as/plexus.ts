@@ -59,6 +59,9 @@ export namespace host {
   @external("plexus_1", "timer_set") export declare function timer_set(k: usize, kn: i32, at: i64): void;
   // @ts-ignore: decorator
   @external("plexus_1", "timer_del") export declare function timer_del(k: usize, kn: i32): void;
+  // with the grant "schema"
+  // @ts-ignore: decorator
+  @external("plexus_1", "schema_check") export declare function schema_check(s: usize, sn: i32, v: usize, vn: i32, dst: usize, size: i32): i32;
 }
 
 // ---- texts
@@ -493,6 +496,8 @@ export class Query {
   name: Text = EMPTY;
   params: Value = NONE;
   caller: Text = EMPTY;
+  role: Text = EMPTY; // of the caller: "admin", "writer", "reader"; empty: none
+  kind: Text = EMPTY; // of the caller: "human", "agent"; empty: not known
 }
 
 /** What a reaction is about: a message, or a timer where its name isn't empty. */
@@ -501,7 +506,9 @@ export class Event {
   message: Message = new Message();
   timer: Text = EMPTY;
   node: Text = EMPTY;
-  again: bool = false;
+  role: Text = EMPTY; // the Node's, as in Query
+  kind: Text = EMPTY;
+  again: bool = false; // the fold refused the message when it came, and takes it now
 }
 
 /** One of a file's plugins. */
@@ -588,6 +595,21 @@ export function happenedBefore(a: Text, b: Text): bool {
   return host.happened_before(a.ptr, a.len, b.ptr, b.len) == 1;
 }
 
+/**
+ * In what a value breaks a JSON Schema, behind the value's name (".title is missing"); empty: it fits. schema is a map or boolean, or a text that
+ * names one of the plugin's own: "messages", "commands/NAME", "views/NAME", and "messages#/oneOf/0" for a part.
+ */
+export function schemaCheck(schema: Value, v: Value): Text {
+  let p = heap.alloc(512);
+  const n = host.schema_check(schema.ptr, schema.len, v.ptr, v.len, p, 512);
+  if (n < 0) return EMPTY;
+  if (n > 512) {
+    p = heap.alloc(<usize>n);
+    host.schema_check(schema.ptr, schema.len, v.ptr, v.len, p, n);
+  }
+  return new Text(p, n);
+}
+
 // The input of the call at hand.
 let query: Query = new Query();
 let event: Event = new Event();
@@ -607,9 +629,13 @@ function read(n: i32): Plugin {
       case 4: query.caller = i.value.text(); break;
       case 5: event.timer = i.value.text(); break;
       case 6: event.again = i.value.isTrue(); break;
+      case 7: query.role = i.value.text(); break;
+      case 8: query.kind = i.value.text(); break;
     }
   }
   event.node = query.caller;
+  event.role = query.role;
+  event.kind = query.kind;
   for (let i = 0; i < plugins.length; i++) {
     if (plugins[i].name == name) return plugins[i];
   }

@@ -122,6 +122,7 @@ PX_IMPORT(now) int64_t px_host_now(void); /* command and react, with the grant "
 PX_IMPORT(random) void px_host_random(void *dst, uint32_t n);
 PX_IMPORT(timer_set) void px_host_timer_set(const void *k, uint32_t kn, int64_t at);
 PX_IMPORT(timer_del) void px_host_timer_del(const void *k, uint32_t kn);
+PX_IMPORT(schema_check) int32_t px_host_schema_check(const void *s, uint32_t sn, const void *v, uint32_t vn, void *dst, uint32_t size); /* with the grant "schema" */
 
 /* px_refuse ends the call with a reason that people read. */
 PX_UNUSED __attribute__((noreturn)) static void px_refuse_text(px_text why) { px_host_fail(1, why.p, why.n); }
@@ -431,13 +432,14 @@ typedef struct {
 
 typedef struct {
 	px_text name, caller; /* caller: the Node that asks; empty: nobody */
+	px_text role, kind;   /* of the caller: "admin", "writer", "reader"; "human", "agent"; empty: not known */
 	px_value params;      /* a map, or none */
 } px_query;
 
 typedef struct {
 	px_message message; /* id empty: it is a timer */
-	px_text timer, node;
-	bool again;
+	px_text timer, node, role, kind; /* role and kind: the Node's, as in px_query */
+	bool again;                      /* the fold refused the message when it came, and takes it now */
 } px_event;
 
 typedef struct {
@@ -511,6 +513,16 @@ PX_UNUSED static bool px_message_by(px_text id, px_message *m) {
 /* px_before says whether message a lies in b's past: whether b's author provably knew a. */
 PX_UNUSED static bool px_before(px_text a, px_text b) { return px_host_happened_before(a.p, a.n, b.p, b.n) == 1; }
 
+/* px_schema_check says in what a value breaks a JSON Schema, behind the value's name (".title is missing"), or nothing. schema is a map or boolean, or a text
+ * that names one of the plugin's own: "messages", "commands/NAME", "views/NAME", and "messages#/oneOf/0" for a part. */
+PX_UNUSED static px_text px_schema_check(px_value schema, px_value v) {
+	char *p = px_alloc(512);
+	int32_t n = px_host_schema_check(schema.p, schema.n, v.p, v.n, p, 512);
+	if (n < 0) return (px_text){0, 0};
+	if (n > 512) px_host_schema_check(schema.p, schema.n, v.p, v.n, p = px_alloc((uint32_t)n), (uint32_t)n);
+	return (px_text){p, (uint32_t)n};
+}
+
 typedef struct {
 	const px_plugin *plugin;
 	px_message message;
@@ -537,6 +549,8 @@ PX_UNUSED static px_input px_read_input(uint32_t n) {
 		case 4: in.query.caller = px_text_of(i.value); break;
 		case 5: in.timer = px_text_of(i.value); break;
 		case 6: in.again = px_bool_of(i.value); break;
+		case 7: in.query.role = px_text_of(i.value); break;
+		case 8: in.query.kind = px_text_of(i.value); break;
 		}
 	}
 	if (in.plugin == 0) px_refuse("this file has no such plugin");
@@ -576,7 +590,8 @@ PX_UNUSED static px_input px_read_input(uint32_t n) {
 	PX_EXPORT(plexus_react)(uint32_t n) {                                                            \
 		px_input in = px_read_input(n);                                                          \
 		if (in.plugin->react)                                                                    \
-			in.plugin->react((px_event){in.message, in.timer, in.query.caller, in.again});   \
+			in.plugin->react((px_event){in.message, in.timer, in.query.caller, in.query.role, \
+			                            in.query.kind, in.again});                           \
 		return 0;                                                                                \
 	}
 

@@ -9,6 +9,7 @@ import "plexus/sdk/abi"
 // input is a decoded call.
 type input struct {
 	plugin, name, caller, timer string
+	role, kind                  string
 	message, params             Value
 	again                       bool
 }
@@ -31,9 +32,17 @@ func readInput(v Value) (in input) {
 			in.timer = x.Text()
 		case abi.InAgain:
 			in.again = x.Bool()
+		case abi.InRole:
+			in.role = x.Text()
+		case abi.InKind:
+			in.kind = x.Text()
 		}
 	}
 	return in
+}
+
+func (in input) query() Query {
+	return Query{Name: in.name, Params: in.params, Caller: in.caller, Role: in.role, Kind: in.kind}
 }
 
 func find(name string) (Plugin, error) {
@@ -69,7 +78,7 @@ func view(b backend, v Value) (Value, error) {
 	if f == nil {
 		return nil, Refusal(in.plugin + " has no view " + in.name)
 	}
-	out, err := f(State{b}, Query{Name: in.name, Params: in.params, Caller: in.caller})
+	out, err := f(State{b}, in.query())
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +95,7 @@ func command(b backend, v Value) ([]Draft, error) {
 	if f == nil {
 		return nil, Refusal(in.plugin + " has no command " + in.name)
 	}
-	return f(State{b}, Query{Name: in.name, Params: in.params, Caller: in.caller})
+	return f(State{b}, in.query())
 }
 
 func react(b backend, v Value) ([]Draft, error) {
@@ -95,7 +104,7 @@ func react(b backend, v Value) ([]Draft, error) {
 	if err != nil || p.React == nil {
 		return nil, err
 	}
-	e := Event{Timer: in.timer, Node: in.caller, Again: in.again}
+	e := Event{Timer: in.timer, Node: in.caller, Role: in.role, Kind: in.kind, Again: in.again}
 	if in.message != nil {
 		e.Message = readMessage(in.message)
 	}

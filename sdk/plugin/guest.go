@@ -37,6 +37,9 @@ func hostHappenedBefore(a unsafe.Pointer, an uint32, b unsafe.Pointer, bn uint32
 //go:wasmimport plexus_1 sha256
 func hostSHA256(p unsafe.Pointer, n uint32, dst unsafe.Pointer)
 
+//go:wasmimport plexus_1 schema_check
+func hostSchemaCheck(s unsafe.Pointer, sn uint32, v unsafe.Pointer, vn uint32, dst unsafe.Pointer, size uint32) int32
+
 //go:wasmimport plexus_1 log
 func hostLog(level int32, p unsafe.Pointer, n uint32)
 
@@ -159,6 +162,13 @@ func (guest) happenedBefore(a, b string) bool {
 func (guest) sha256(b []byte) (sum [32]byte) {
 	hostSHA256(unsafe.Pointer(unsafe.SliceData(b)), uint32(len(b)), unsafe.Pointer(&sum[0]))
 	return sum
+}
+
+func (guest) checkSchema(schema, v abi.Value) string {
+	problem, _ := fetch(func(dst unsafe.Pointer, size uint32) int32 {
+		return hostSchemaCheck(unsafe.Pointer(unsafe.SliceData(schema)), uint32(len(schema)), unsafe.Pointer(unsafe.SliceData(v)), uint32(len(v)), dst, size)
+	})
+	return string(problem)
 }
 
 func (guest) log(level int, text string) {

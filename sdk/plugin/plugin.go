@@ -75,6 +75,8 @@ type Query struct {
 	Name   string
 	Params Value  // a map, or absent
 	Caller string // peer ID; "" is nobody
+	Role   string // of the caller in the Space: "admin", "writer", "reader"; "" is none
+	Kind   string // of the caller: "human" or "agent", as its host attested; "" is not known
 }
 
 // Event is what a reaction is about: a message or a timer.
@@ -82,7 +84,9 @@ type Event struct {
 	Message Message
 	Timer   string // the timer's name; "" where it is a message
 	Node    string // the Node that reacts
-	Again   bool   // asked before; the fold's outcome for the message has changed since
+	Role    string // the Node's, as in Query
+	Kind    string
+	Again   bool // the fold refused the message when it came, and takes it now that the past has changed
 }
 
 // Draft is what a command or reaction wants said.
@@ -107,6 +111,7 @@ type backend interface {
 	message(id string) (abi.Value, bool)
 	happenedBefore(a, b string) bool
 	sha256(b []byte) [32]byte
+	checkSchema(schema, v abi.Value) string
 	log(level int, text string)
 }
 
@@ -200,6 +205,17 @@ func (s State) HappenedBefore(a, b string) bool { return s.b.happenedBefore(a, b
 
 // SHA256 returns a hash, which the node computes.
 func (s State) SHA256(b []byte) [32]byte { return s.b.sha256(b) }
+
+// CheckSchema says in what a value breaks a JSON Schema, with the value's name before it ("payload.title is missing"), or "". schema is a Value, which
+// is the schema itself, or names one of the plugin's own: "messages" is schema.json, "commands/NAME" and "views/NAME" are the parameters in
+// the manifest, and "messages#/oneOf/0" is a part of it. It needs the grant "schema". Patterns and formats aren't looked at.
+func (s State) CheckSchema(schema any, v Value, name string) string {
+	problem := s.b.checkSchema(abi.Encode(schema), v)
+	if problem == "" {
+		return ""
+	}
+	return name + problem
+}
 
 // Log writes a line for the plugin's author (`plexus plugin test`, the node's debug log); it changes nothing.
 func (s State) Log(text string) { s.b.log(0, text) }

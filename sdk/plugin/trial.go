@@ -20,8 +20,11 @@ type Trial struct {
 	keys     []string // sorted
 	values   map[string][]byte
 	messages map[string]abi.Value
-	Marked   map[string]string // refused messages: ID → reason
+	Marked   map[string]string   // refused messages: ID → reason
+	Nodes    map[string]string   // what views, commands and reactions see of those that ask: Node → "role/kind", such as "writer/human"
+	Knew     map[string][]string // what a message's author knew besides its Parents, for HappenedBefore: ID → IDs; may be nil
 	Logs     []string
+	Schemas  map[string]Value // what CheckSchema finds by name, such as "commands/submit"
 	n        int
 }
 
@@ -60,11 +63,16 @@ func (t *Trial) View(name string, params Map, caller string) (Value, error) {
 	if f == nil {
 		return nil, Refusal(t.plugin.Name + " has no view " + name)
 	}
-	out, err := f(State{t}, Query{Name: name, Params: abi.Encode(params), Caller: caller})
+	out, err := f(State{t}, t.query(name, params, caller))
 	if err != nil {
 		return nil, err
 	}
 	return abi.Encode(out), nil
+}
+
+func (t *Trial) query(name string, params Map, caller string) Query {
+	role, kind, _ := strings.Cut(t.Nodes[caller], "/")
+	return Query{Name: name, Params: abi.Encode(params), Caller: caller, Role: role, Kind: kind}
 }
 
 // Command asks a command and returns its drafts.
@@ -73,7 +81,7 @@ func (t *Trial) Command(name string, params Map, caller string) ([]Draft, error)
 	if f == nil {
 		return nil, Refusal(t.plugin.Name + " has no command " + name)
 	}
-	return f(State{t}, Query{Name: name, Params: abi.Encode(params), Caller: caller})
+	return f(State{t}, t.query(name, params, caller))
 }
 
 // React asks for the reaction to an event. Its clock and timers are Clock and Timers; what it says isn't sent.
@@ -81,7 +89,19 @@ func (t *Trial) React(e Event) ([]Draft, error) {
 	if t.plugin.React == nil {
 		return nil, Refusal(t.plugin.Name + " doesn't react")
 	}
+	if as, ok := t.Nodes[e.Node]; ok {
+		e.Role, e.Kind, _ = strings.Cut(as, "/")
+	}
 	return t.plugin.React(State{t}, e)
+}
+
+// State returns a copy of the keys and values.
+func (t *Trial) State() map[string][]byte {
+	out := make(map[string][]byte, len(t.values))
+	for k, v := range t.values {
+		out[k] = slices.Clone(v)
+	}
+	return out
 }
 
 // EncodeMessage writes a message as a node hands it to a fold.
@@ -142,13 +162,16 @@ func (t *Trial) message(id string) (abi.Value, bool) {
 	return v, ok
 }
 
-func (t *Trial) happenedBefore(a, b string) bool {
-	m, ok := t.messages[b]
-	if !ok {
+func (t *Trial) happenedBefore(a, b string) bool { return t.reaches(a, b, map[string]bool{}) }
+
+// reaches looks for a behind b; seen are the messages looked at.
+func (t *Trial) reaches(a, b string, seen map[string]bool) bool {
+	if seen[b] {
 		return false
 	}
-	for _, p := range readMessage(m).Parents {
-		if p == a || t.happenedBefore(a, p) {
+	seen[b] = true
+	for _, p := range append(readMessage(t.messages[b]).Parents, t.Knew[b]...) {
+		if p == a || t.reaches(a, p, seen) {
 			return true
 		}
 	}
@@ -156,5 +179,17 @@ func (t *Trial) happenedBefore(a, b string) bool {
 }
 
 func (t *Trial) sha256(b []byte) [32]byte { return sha256.Sum256(b) }
+
+func (t *Trial) checkSchema(schema, v abi.Value) string {
+	pointer := ""
+	if schema.Kind() == abi.Text {
+		var name string
+		name, pointer, _ = strings.Cut(schema.Text(), "#")
+		if schema = t.Schemas[name]; schema == nil {
+			panic("the Trial has no schema " + name)
+		}
+	}
+	return abi.CheckSchema(schema, pointer, v, func(int64) {})
+}
 
 func (t *Trial) log(_ int, text string) { t.Logs = append(t.Logs, text) }

@@ -51,6 +51,8 @@ pub mod host {
         pub fn random(dst: *mut u8, n: usize);
         pub fn timer_set(k: *const u8, kn: usize, at: i64);
         pub fn timer_del(k: *const u8, kn: usize);
+        /// with the grant "schema"
+        pub fn schema_check(s: *const u8, sn: usize, v: *const u8, vn: usize, dst: *mut u8, size: usize) -> i32;
     }
 }
 
@@ -577,6 +579,8 @@ pub struct Query {
     pub name: &'static str,
     pub params: Value,
     pub caller: &'static str,
+    pub role: &'static str, // of the caller: "admin", "writer", "reader"; "": none
+    pub kind: &'static str, // of the caller: "human", "agent"; "": not known
 }
 
 /// What a reaction is about: a message, or a timer where `timer` isn't "".
@@ -584,7 +588,9 @@ pub struct Event {
     pub message: Message,
     pub timer: &'static str,
     pub node: &'static str,
-    pub again: bool,
+    pub role: &'static str, // the Node's, as in Query
+    pub kind: &'static str,
+    pub again: bool, // the fold refused the message when it came, and takes it now
 }
 
 /// Why something is refused, for people.
@@ -665,6 +671,12 @@ pub fn happened_before(a: &str, b: &str) -> bool {
     unsafe { host::happened_before(a.as_ptr(), a.len(), b.as_ptr(), b.len()) == 1 }
 }
 
+/// In what a value breaks a JSON Schema, behind the value's name (".title is missing"). schema is a map or boolean, or a text that names one of
+/// the plugin's own: "messages", "commands/NAME", "views/NAME", and "messages#/oneOf/0" for a part.
+pub fn schema_check(schema: Value, v: Value) -> Option<&'static str> {
+    fetch(512, |p, n| unsafe { host::schema_check(schema.0.as_ptr(), schema.0.len(), v.0.as_ptr(), v.0.len(), p, n) }).map(utf8)
+}
+
 /// The four entry points, called by what plugins! exports.
 pub mod entry {
     use super::*;
@@ -679,8 +691,8 @@ pub mod entry {
         let b = alloc(n);
         unsafe { host::input_read(b.as_mut_ptr()) };
         let mut name = "";
-        let mut event = Event { message: NO_MESSAGE, timer: "", node: "", again: false };
-        let mut query = Query { name: "", params: NONE, caller: "" };
+        let mut event = Event { message: NO_MESSAGE, timer: "", node: "", role: "", kind: "", again: false };
+        let mut query = Query { name: "", params: NONE, caller: "", role: "", kind: "" };
         for (k, v) in Value(b).pairs() {
             match k.int() {
                 Some(0) => name = v.text(),
@@ -690,10 +702,14 @@ pub mod entry {
                 Some(4) => query.caller = v.text(),
                 Some(5) => event.timer = v.text(),
                 Some(6) => event.again = v.is_true(),
+                Some(7) => query.role = v.text(),
+                Some(8) => query.kind = v.text(),
                 _ => {}
             }
         }
         event.node = query.caller;
+        event.role = query.role;
+        event.kind = query.kind;
         for plugin in plugins {
             if plugin.name == name {
                 return Ok(Input { plugin, event, query });

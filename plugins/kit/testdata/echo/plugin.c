@@ -51,6 +51,9 @@ static void command(px_query q) {
 	px_map content = {0}, meta = {0};
 	px_put(&content, "x", px_get(q.params, "x"));
 	px_put(&meta, "m", px_int(-70000));
+	px_put_text(&meta, "role", q.role);
+	px_put_text(&meta, "kind", q.kind);
+	px_put_text(&meta, "problem", px_schema_check(px_string(PX("views/all")), q.params));
 	px_list nodes = {0};
 	px_push(&nodes, px_string(q.caller));
 	px_say((px_draft){.type = PX("echo"), .content = px_map_end(&content), .meta = px_map_end(&meta), .parents = px_get(q.params, "parents"), .nodes = px_list_end(&nodes)});

@@ -58,7 +58,8 @@ fn view(_: &Query) -> Result<Value, Refusal> {
 fn command(q: &Query) -> Result<(), Refusal> {
     let mut d = Draft::new("echo");
     d.content.put("x", q.params.get("x"));
-    d.meta.put("m", -70000i64);
+    let problem = schema_check("views/all".value(), q.params).unwrap_or("");
+    d.meta.put("m", -70000i64).put("role", q.role).put("kind", q.kind).put("problem", problem);
     for p in q.params.get("parents").items() {
         d.parents.push(p);
     }

@@ -1,4 +1,4 @@
-import { Draft, EMPTY, Kind, List, Map, Message, Plugin, Query, Text, Value, bool_, cat, float, happenedBefore, int, message, nil, register, state, text } from "./plexus";
+import { Draft, EMPTY, Kind, List, Map, Message, Plugin, Query, Text, Value, bool_, cat, float, happenedBefore, int, message, nil, register, schemaCheck, state, text } from "./plexus";
 export { plexus_abi_1, plexus_command, plexus_fold, plexus_react, plexus_view } from "./plexus";
 
 const E = Text.of("e/"), P = Text.of("p/"), content_ = Text.of("content"), x_ = Text.of("x"), parents_ = Text.of("parents");
@@ -46,7 +46,8 @@ function view(q: Query): Value {
 function command(q: Query): void {
   const d = new Draft(Text.of("echo"));
   d.content = new Map().put(x_, q.params.get(x_)).value();
-  d.meta = new Map().put(Text.of("m"), int(-70000)).value();
+  const problem = schemaCheck(text(Text.of("views/all")), q.params);
+  d.meta = new Map().put(Text.of("m"), int(-70000)).put(Text.of("role"), text(q.role)).put(Text.of("kind"), text(q.kind)).put(Text.of("problem"), text(problem)).value();
   d.parents = q.params.get(parents_);
   d.nodes = new List().push(text(q.caller)).value();
   d.say();
