@@ -35,13 +35,31 @@ func (h *Host) Witnesses(space graph.ID) ([]Witness, error) {
 		if !s.pub.current || s.pub.meta.Folded == 0 {
 			continue
 		}
-		hash, err := hashState(h.records, s.pub.num)
+		hash, err := h.hashOf(s)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, Witness{name, s.pub.spec.file.cid, hash})
 	}
 	return out, nil
+}
+
+// hashed is the hash of one edition of a slot's state.
+type hashed struct {
+	edition uint64
+	hash    string
+}
+
+// hashOf is the state's hash, made once for each edition; under state.
+func (h *Host) hashOf(s *slot) (string, error) {
+	if have := s.hashed.Load(); have != nil && have.edition == s.pub.edition {
+		return have.hash, nil
+	}
+	hash, err := hashState(h.records, s.pub.num)
+	if err == nil {
+		s.hashed.Store(&hashed{s.pub.edition, hash})
+	}
+	return hash, err
 }
 
 // Engine names what runs guests here: name, version, machine, and whether it compiles.

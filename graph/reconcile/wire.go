@@ -216,6 +216,14 @@ func (s *sum) add(id graph.ID) {
 	graph.AddSum((*[graph.SumSize]byte)(s), one[:])
 }
 
+// Fingerprint is protocol.md §5.5's of a sum of IDs, as RangeSum gives it.
+func Fingerprint(ids [32]byte, n int) [fingerprintSize]byte {
+	var s sum
+	copy(s[:], ids[:])
+	binary.LittleEndian.PutUint64(s[32:], uint64(n))
+	return s.fingerprint()
+}
+
 // fingerprint is the first half of SHA-256 over the sum and the count as a varint.
 func (s *sum) fingerprint() (f [fingerprintSize]byte) {
 	h := sha256.Sum256(uvarint(append(make([]byte, 0, 42), s[:32]...), binary.LittleEndian.Uint64(s[32:])))
