@@ -312,6 +312,10 @@ func TestListsAndCommands(t *testing.T) {
 			t.Errorf("%s by %s: %v %v, want %s", row.view, row.caller, got, err, row.want)
 		}
 	}
+	r.Nodes = map[string]string{"eve": "reader/agent"}
+	if _, err := r.Command("vote", plugin.Map{"ballot": r.open(nil), "option": "yes"}, "eve"); err == nil {
+		t.Error("a reader votes")
+	}
 	d, err := r.Command("close", plugin.Map{"ballot": a}, "ann")
 	if err != nil || len(d[0].Parents) != 2 || d[0].Parents[1] != v {
 		t.Errorf("close: %v %v", d, err)

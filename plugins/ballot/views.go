@@ -156,7 +156,7 @@ func say(s plugin.State, q plugin.Query, what string) ([]plugin.Draft, error) {
 			content = plugin.Map{"hash": hash(s, id, q.Caller, option, salt)}
 		}
 	}
-	w := word{what: what, node: q.Caller, content: plugin.Encode(content), close: b.Get("close").Text()}
+	w := word{what: what, node: q.Caller, role: q.Role, content: plugin.Encode(content), close: b.Get("close").Text()}
 	if err := may(s, id, b, w); err != nil {
 		return nil, err
 	}

@@ -117,6 +117,11 @@ func TestCommands(t *testing.T) {
 	r := trial{plugin.NewTrial(Plugin()), t}
 	r.say("ann", Join, plugin.Map{"team": "red"}, "")
 	r.say("bob", Join, plugin.Map{"team": "red"}, "")
+	give := plugin.Map{"team": "red", "node": "bob", "role": "lead"}
+	if _, err := r.Command("role", give, "ann"); err == nil {
+		t.Error("who is no admin gives a role")
+	}
+	r.Nodes = map[string]string{"ann": "admin/human"}
 	for _, row := range []struct {
 		command string
 		params  plugin.Map
@@ -131,7 +136,7 @@ func TestCommands(t *testing.T) {
 		{"join", plugin.Map{"team": "blue", "role": ""}, 0, true},
 		{"leave", plugin.Map{"team": "red"}, 0, false},
 		{"leave", plugin.Map{"team": "blue"}, 0, true},
-		{"role", plugin.Map{"team": "red", "node": "bob", "role": "lead"}, 1, false},
+		{"role", give, 1, false},
 		{"role", plugin.Map{"team": "red", "node": "eve", "role": "lead"}, 0, true},
 	} {
 		d, err := r.Command(row.command, row.params, "ann")

@@ -157,6 +157,9 @@ func assign(s plugin.State, q plugin.Query) ([]plugin.Draft, error) {
 	if err != nil {
 		return nil, err
 	}
+	if q.Role != "admin" {
+		return nil, plugin.Refusal("only an admin may give roles; say your own as you join")
+	}
 	node := q.Params.Get("node").Text()
 	if !s.Has(key("m", team, node)) {
 		return nil, plugin.Refusal("node must be a member of team " + team)
