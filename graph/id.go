@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"crypto/sha256"
+	"encoding/base32"
 	"fmt"
 	"strings"
 	"time"
@@ -32,6 +33,7 @@ const MaxTime Time = 253402300799999999
 var (
 	cidPrefix  = []byte{0x01, 0x71, 0x12, 0x20}             // CIDv1, dag-cbor, sha2-256, 32 bytes
 	peerPrefix = []byte{0x00, 0x24, 0x08, 0x01, 0x12, 0x20} // identity multihash of protobuf{Ed25519, 32 bytes}
+	idText     = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 )
 
 // BlockID returns the ID of a block's bytes.
@@ -40,6 +42,15 @@ func BlockID(block []byte) ID { return sha256.Sum256(block) }
 // ParseID reads a CIDv1 (dag-cbor, sha2-256) in base32; anything else, other bases included, is ErrInvalid.
 func ParseID(s string) (ID, error) {
 	var id ID
+	if len(s) == 59 { // the usual case, without the CID library
+		var b [36]byte
+		if _, err := idText.Decode(b[:], []byte(s[1:])); err == nil && bytes.Equal(b[:4], cidPrefix) {
+			if copy(id[:], b[4:]); id.String() == s {
+				return id, nil
+			}
+		}
+		id = ID{}
+	}
 	c, err := cid.Decode(s)
 	if err != nil {
 		return id, &InvalidError{Field: "id", Rule: RuleID, Detail: fmt.Sprintf("%.80q is no CID", s)}
@@ -62,7 +73,11 @@ func (id ID) String() string {
 	if id == (ID{}) {
 		return ""
 	}
-	return id.CID().String()
+	var b [36]byte
+	copy(b[copy(b[:], cidPrefix):], id[:])
+	text := [59]byte{'b'}
+	idText.Encode(text[1:], b[:])
+	return string(text[:])
 }
 
 // MarshalText and UnmarshalText make an ID a JSON string.

@@ -101,9 +101,11 @@ func get64[T ~uint64 | ~int64](b []byte) T { return T(binary.BigEndian.Uint64(b)
 func genesisKey(s num) []byte { return spaceKey(ksGenesis, s, 0) }
 
 func recordKey(name string, key []byte) []byte {
-	b := make([]byte, 0, 2+len(name)+len(key))
-	b = append(b, ksRecord, byte(len(name)))
-	return append(append(b, name...), key...)
+	return append(appendRecordKey(make([]byte, 0, 2+len(name)+len(key)), name), key...)
+}
+
+func appendRecordKey(b []byte, name string) []byte {
+	return append(append(b, ksRecord, byte(len(name))), name...)
 }
 
 func runKey(last Pos) []byte { return put64([]byte{ksRun}, last) }

@@ -74,9 +74,16 @@ func (r Records) ApplyNoSync(ops ...Op) error {
 // Ops qualifies ops with the keyspace, so that they can ride in the transaction of a Send or Add. The end of a DelRange is
 // qualified too; a nil end is the keyspace's.
 func (r Records) Ops(ops ...Op) []Op {
+	size := 0
+	for _, o := range ops {
+		size += 2 + len(r.name) + len(o.Key)
+	}
+	keys := make([]byte, 0, size) // of all ops, behind one another
 	out := make([]Op, len(ops))
 	for i, o := range ops {
-		out[i] = Op{Kind: o.Kind, Key: recordKey(r.name, o.Key), Value: o.Value}
+		from := len(keys)
+		keys = append(appendRecordKey(keys, r.name), o.Key...)
+		out[i] = Op{Kind: o.Kind, Key: keys[from:len(keys):len(keys)], Value: o.Value}
 		if o.Kind != DelRange {
 			continue
 		}
