@@ -18,6 +18,34 @@ const (
 
 	MaxNodes = 10_000 // of one host: each is a key file and an entry in the access log
 
+	MaxCallers      = 1000 // of P2A: each has a Node, and all are read to find one by name
+	MaxCallerSpaces = 64   // of one caller: as many as a person tells apart
+	MaxCallerTypes  = 64
+	MaxTaskType     = 128     // bytes, as the task plugin has it
+	MaxCallerRate   = 600_000 // requests a minute: 10,000 a second is more than a node answers
+	MaxOpenTasks    = 10_000  // of one caller without an end: each is followed in memory
+	MaxCallbackURL  = 2048    // bytes: what servers and proxies take
+
+	callerRate    = 60               // requests a minute where nothing is said: a poll a second
+	viewPage      = 200              // items of a view's page, the most there are
+	maxDeclared   = 1000             // declarations looked at for one request, or listed
+	maxAsked      = 64               // Nodes a request names, as the task plugin has it
+	listScan      = 1000             // records looked at for a page of tasks: a filter that fits few takes several pages
+	maxFollowed   = 4096             // messages of one task by which its replies are known; beyond, any message about tasks in its Space has it looked at
+	lookAgain     = 2 * time.Second  // before a task that couldn't be looked at is again
+	lookAll       = 10 * time.Minute // before all open tasks are: another version of the task plugin may see them otherwise
+	holdGrace     = 5 * time.Second  // after a hybrid request's wait, for its answer to be written
+	secretGrace   = 24 * time.Hour   // a webhook secret signs beside its successor
+	firstTry      = 5 * time.Second  // before a callback's second try; tripled up to …
+	lastTry       = 6 * time.Hour    // … this
+	callbackTries = 16               // then it is given up; with the pauses above, after two days
+	callbackAge   = 72 * time.Hour   // or at this age, a node that was off counted in
+	callbackWait  = 15 * time.Second // for a receiver's answer, connecting included
+	maxAnswer     = 4 << 10          // bytes read of it, so that the connection can be used again
+	posting       = 16               // callbacks under way at once
+	postingOne    = 4                // of one caller: a receiver that hangs holds up its own alone
+	idleCallback  = 30 * time.Second // a receiver is told seldom; its connection is kept no longer
+
 	keepIdempotent  = 24 * time.Hour        // a client that retries later than this has lost its answer for good
 	pruneIdempotent = 8                     // expired keys removed with each new one: more than come in, so they can't pile up
 	settleWait      = time.Second           // how long a first send waits for the own chains from peers

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -35,6 +36,8 @@ type Config struct {
 	P2P   p2p.Config // Key, Log, Network, Now and Logger are filled in
 	NoP2P bool       // stay alone: nothing listens for peers
 	Join  string     // a ticket that Run takes to its inviter before it serves; a failed join ends Run
+
+	Callbacks []netip.Prefix // networks beside the public Internet, such as 127.0.0.0/8, where P2A callbacks may go, in the clear too
 
 	Cache   string           // where compiled plugins are kept; "" is a directory in Dir
 	Plugins [][]byte         // Wasm files of the plugins that every Space has; nil: the node's own patterns
@@ -103,6 +106,7 @@ type Node struct {
 	peers    *p2p.Host // nil: alone
 	plugins  *plugins.Host
 	fetching fetching // of plugin files
+	gateway  *gateway
 	handler  *api.Handler
 	listener net.Listener // nil: no HTTP
 
@@ -166,8 +170,11 @@ func (n *Node) openEdges() (err error) {
 	if err != nil {
 		return fmt.Errorf("open plugins: %w", err)
 	}
+	if n.gateway, err = newGateway(n); err != nil {
+		return err
+	}
 	n.handler = api.New(api.Config{
-		Accounts: n, Directory: n, Inbox: n, Views: n, Admin: n, Plugins: n,
+		Accounts: n, Directory: n, Inbox: n, Views: n, Admin: n, Plugins: n, P2A: n.gateway, Callers: n.gateway,
 		MCP:  api.NewMCP(n, api.MCPOptions{Version: n.cfg.Version, NoAuth: n.cfg.NoAuth}),
 		Page: n.cfg.Page, Metrics: newMetrics(n), NoAuth: n.cfg.NoAuth, Hosts: n.cfg.hosts(), Version: n.cfg.Version, Logger: n.cfg.Logger,
 	})

@@ -11,6 +11,7 @@ package node
 //	idemage  expiry (8 bytes) ‖ idem's key → nothing
 //	ack      node ID ‖ message ID          → nothing
 //	react    node ID ‖ space ID ‖ plugin  → 1: turned on
+//	caller … p2agone: p2a_records.go
 //	ackfloor node ID                       → position (8 bytes): of what arrived up to here, all is acknowledged
 
 import (

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
 	"strings"
 
@@ -22,6 +23,7 @@ import (
 type daemonFlags struct {
 	node.Config
 	p2pListen, bootstrap []string
+	callbacks            []string
 	log                  string
 }
 
@@ -45,6 +47,7 @@ port, which answers members of the Network only.`,
 	f := cmd.Flags()
 	f.StringVar(&d.Listen, "listen", node.DefaultListen, "address of HTTP and MCP, or none")
 	f.StringSliceVar(&d.Hosts, "host", nil, "a further host name under which HTTP may be asked; may be given again")
+	f.StringSliceVar(&d.callbacks, "callback-net", nil, "a network beside the public Internet where callers' callbacks may go, e.g. 127.0.0.0/8; may be given again")
 	f.BoolVar(&d.NoAuth, "no-auth", false, "development: believe X-Node-ID, ask for no token; loopback only")
 	f.StringVar(&d.Name, "name", "", "label of the Network made on first start (default plexus)")
 	f.StringVar(&d.Join, "join", "", "join the Network of this ticket")
@@ -77,6 +80,13 @@ func (a *app) config(d daemonFlags) (node.Config, error) {
 	}
 	if d.Join != "" && d.NoP2P {
 		return c, wrongUse("leave out --no-p2p", "--join needs other machines")
+	}
+	for _, s := range d.callbacks {
+		p, err := netip.ParsePrefix(s)
+		if err != nil {
+			return c, wrongUse("give --callback-net like 127.0.0.0/8", "no network: %q", s)
+		}
+		c.Callbacks = append(c.Callbacks, p)
 	}
 	c.Dir, c.Version, c.Join = a.dir, version, strings.TrimSpace(d.Join)
 	c.P2P.Listen, c.P2P.Bootstrap = d.p2pListen, d.bootstrap

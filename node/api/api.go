@@ -18,6 +18,8 @@ type Config struct {
 	Views     Views
 	Admin     Admin
 	Plugins   Plugins // nil: no plugins, no commands
+	P2A       P2A     // nil, as Callers: no callers
+	Callers   Callers
 
 	MCP     http.Handler // served at /mcp; it looks after its own authentication. nil: 404
 	Page    http.Handler // what is no route of the table (the web page). nil: 404
@@ -58,6 +60,9 @@ type Handler struct {
 
 	once sync.Once // ties Close to the server's Shutdown
 	live lives
+
+	rates rates // of P2A callers
+	waits waits
 }
 
 // New makes the handler; the Config isn't changed afterwards.

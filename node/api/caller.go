@@ -15,11 +15,12 @@ import (
 type who uint8
 
 const (
-	anyone who = iota // no proof needed
-	member            // a Node's token, or the access key
-	asNode            // a Node's token: the call is made on its behalf
-	itself            // a Node's token, and the {id} in the path is that Node
-	host              // the access key
+	anyone  who = iota // no proof needed
+	member             // a Node's token, or the access key
+	asNode             // a Node's token: the call is made on its behalf
+	itself             // a Node's token, and the {id} in the path is that Node
+	host               // the access key
+	aCaller            // a caller's token: P2A
 )
 
 // caller is who is asking. node is "" where no Node is (the access key alone, or nobody in no-auth mode).
@@ -38,6 +39,9 @@ func (h *Handler) identify(r *http.Request) (caller, error) {
 		c.host = true
 	}
 	if token := bearer(r); token != "" {
+		if err := refuseCaller(token); err != nil {
+			return c, err
+		}
 		id, err := h.cfg.Accounts.Authenticate(r.Context(), token)
 		if errors.Is(err, graph.ErrUnauthorized) || errors.Is(err, graph.ErrNotFound) {
 			return c, &Fault{Kind: graph.ErrUnauthorized, Detail: "invalid token"}

@@ -25,6 +25,9 @@ func (f *Fault) Error() string { return f.Detail }
 // Unwrap makes errors.Is find the kind.
 func (f *Fault) Unwrap() error { return f.Kind }
 
+// ErrRateLimited is the kind of a Fault for one who asks too often; the answer says when to come again.
+var ErrRateLimited = errors.New(client.CodeRateLimited)
+
 // verdict is how a kind of error is answered.
 type verdict struct {
 	kind   error
@@ -41,6 +44,7 @@ var verdicts = []verdict{
 	{graph.ErrInvalid, http.StatusUnprocessableEntity, client.CodeInvalid, ""},
 	{graph.ErrNotFound, http.StatusNotFound, client.CodeNotFound, ""},
 	{graph.ErrConflict, http.StatusConflict, client.CodeConflict, ""},
+	{ErrRateLimited, http.StatusTooManyRequests, client.CodeRateLimited, "come again after Retry-After"},
 	{graph.ErrClosed, http.StatusServiceUnavailable, client.CodeUnavailable, "the node is stopping; try again when it is back"},
 	{graph.ErrUnavailable, http.StatusServiceUnavailable, client.CodeUnavailable, "try again in a moment"},
 	{context.DeadlineExceeded, http.StatusGatewayTimeout, client.CodeTimeout, "try again, or ask for less"},
@@ -107,6 +111,10 @@ func writeProblem(w http.ResponseWriter, p client.Problem) {
 		head.Set("WWW-Authenticate", `Bearer realm="plexus"`)
 	case http.StatusServiceUnavailable:
 		head.Set("Retry-After", "1")
+	case http.StatusTooManyRequests:
+		if head.Get("Retry-After") == "" {
+			head.Set("Retry-After", "1")
+		}
 	}
 	head.Del("Link")
 	writeBody(w, "application/problem+json", p.Status, appendJSON(nil, p))

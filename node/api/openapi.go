@@ -31,8 +31,9 @@ func document(table []route, version string) []byte {
 		Components: &huma.Components{
 			Schemas: reg,
 			SecuritySchemes: map[string]*huma.SecurityScheme{
-				"token":     {Type: "http", Scheme: "bearer", Description: "A token owns one Node."},
-				"accessKey": {Type: "apiKey", In: "header", Name: "X-Access-Key", Description: "The host's key; also as the user of http://<key>@host."},
+				"token":       {Type: "http", Scheme: "bearer", Description: "A token owns one Node."},
+				"callerToken": {Type: "http", Scheme: "bearer", Description: "A caller's token opens P2A alone: plexus caller add."},
+				"accessKey":   {Type: "apiKey", In: "header", Name: "X-Access-Key", Description: "The host's key; also as the user of http://<key>@host."},
 			},
 		},
 	}
@@ -138,6 +139,8 @@ func security(w who) []map[string][]string {
 		return []map[string][]string{token, key}
 	case asNode, itself:
 		return []map[string][]string{token}
+	case aCaller:
+		return []map[string][]string{{"callerToken": {}}}
 	case host:
 		return []map[string][]string{key}
 	}
@@ -156,7 +159,7 @@ func refine(reg huma.Registry, table []route) {
 		for field, p := range s.Properties {
 			p.Nullable = false
 			switch field {
-			case "content", "meta", "claims":
+			case "content", "meta", "claims", "payload":
 				p.Type = huma.TypeObject
 			case "created_at":
 				p.Format = "date-time"

@@ -47,6 +47,7 @@ type exchange struct {
 	route  *route
 	caller caller
 	query  url.Values
+	after  func() // nil, or done once the answer is written
 }
 
 // give is an action without a body.
@@ -249,12 +250,20 @@ func (h *Handler) dispatch(w http.ResponseWriter, r *http.Request, methods map[s
 	x := &exchange{h: h, w: w, r: r, route: t}
 	if err := x.run(); err != nil {
 		h.fail(w, r, err)
+	} else if x.after != nil {
+		x.after()
 	}
 }
 
 // run admits the caller, checks the query and serves.
 func (x *exchange) run() (err error) {
-	if x.route.who != anyone {
+	switch x.route.who {
+	case anyone:
+	case aCaller:
+		if err := x.admitCaller(); err != nil {
+			return err
+		}
+	default:
 		if x.caller, err = x.h.identify(x.r); err != nil {
 			return err
 		}

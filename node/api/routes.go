@@ -31,6 +31,7 @@ func (h *Handler) routes() []route {
 	table = append(table, streamRoutes()...)
 	table = append(table, pluginRoutes()...)
 	table = append(table, adminRoutes()...)
+	table = append(table, p2aRoutes()...)
 	if h.cfg.Metrics != nil {
 		table = append(table, route{
 			method: "GET", path: "/metrics", name: "metrics", summary: "Counters in Prometheus' text format", who: host,

@@ -21,6 +21,7 @@ const (
 	CodeTooLarge     = "too_large"
 	CodeUnavailable  = "unavailable"
 	CodeTimeout      = "timeout"
+	CodeRateLimited  = "rate_limited"
 	CodeInternal     = "internal"
 	CodeUnreachable  = "unreachable"
 )
@@ -97,6 +98,8 @@ func codeOf(status int) string {
 		return CodeConflict
 	case http.StatusRequestEntityTooLarge:
 		return CodeTooLarge
+	case http.StatusTooManyRequests:
+		return CodeRateLimited
 	case http.StatusBadGateway, http.StatusServiceUnavailable:
 		return CodeUnavailable
 	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
