@@ -49,6 +49,7 @@ var law = map[string]rule{
 	"plugins/internal/meter": {}, // the rewriter: a pure function of bytes
 	"plugins/internal/build": {ours: []string{"plugins/internal/meter", "sdk/abi"}},
 	"plugins/internal/pack":  {ours: []string{"plugins/internal/build"}}, // for go generate
+	"plugins/internal/model": {ours: []string{"sdk/abi", "sdk/plugin"}, outside: []string{"pgregory.net/rapid"}}, // the patterns once more, for their tests
 	"plugins/kit": { // the author's workshop: guests over logs of its making (adr 008)
 		ours: []string{"graph", "graph/store", "plugins", "plugins/internal/build", "plugins/vote", "sdk", "sdk/abi", "sdk/plugin"},
 	},
@@ -77,11 +78,16 @@ var law = map[string]rule{
 		outside: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/modelcontextprotocol/go-sdk", "golang.org/x/sys"},
 		goes:    true,
 	},
-	"sdk":           {}, // the guest SDKs as files, for scaffolding
-	"sdk/abi":       {},
-	"sdk/plugin":    {ours: []string{"sdk/abi"}},
-	"sdk/client":    {ours: []string{"sdk/abi"}},
-	"examples/...":  {ours: []string{"sdk/..."}},
+	"sdk":          {}, // the guest SDKs as files, for scaffolding
+	"sdk/abi":      {},
+	"sdk/plugin":   {ours: []string{"sdk/abi"}},
+	"sdk/client":   {ours: []string{"sdk/abi"}},
+	"examples":     {}, // its tests, which run them
+	"examples/...": {ours: []string{"sdk/...", "examples/internal/..."}},
+	"examples/internal/fleet": { // daemons as processes, and an MCP client
+		ours:    []string{"sdk/client"},
+		outside: []string{"github.com/modelcontextprotocol/go-sdk"},
+	},
 	"web":           {}, // the page's files, embedded
 	"internal/arch": {},
 	"internal/sim":  {ours: []string{"graph", "graph/store", "graph/access", "p2p"}, outside: []string{"github.com/marcopolo/simnet", "github.com/libp2p", "github.com/multiformats"}, goes: true},

@@ -1,0 +1,91 @@
+package examples
+
+// This file runs every example as a process and holds it to what its README promises: how it ends, and what it says. It takes a minute or
+// two, so it is a stage of its own in .ci/run.
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	turnedOn    = "PLEXUS_EXAMPLES" // the environment variable without which the tests are skipped
+	exampleTime = 2 * time.Minute   // each takes well under one, on a box that does nothing else
+)
+
+func TestExamples(t *testing.T) {
+	if os.Getenv(turnedOn) == "" {
+		t.Skip("skipped: set " + turnedOn + "=1, as .ci/run examples does; it takes a minute or two")
+	}
+	bin := build(t, "plexus", "plexus/cmd/plexus")
+	for name, want := range map[string][]string{
+		"code-review": {
+			"Patch 2 has two parents", "the whole review: 6 messages, both threads", "the coder reads the answer with ioa_read: Merge",
+			"answered and settled", "the laptop shows who has it: reviewer",
+		},
+		"swarm": {
+			"store is with bob", "cem was told, once, by ann's Node", "ann's Node says so, by a timer",
+			"store goes over: by cem, taken from bob", "cem's machine says: done, 3 of 3 scopes reported",
+		},
+		"vote-partition": {
+			"only provisional: two confirm it, of five", "final by quorum: three confirm it", "ann's machine: closed no by quorum", "cem's machine: closed no by quorum",
+		},
+	} {
+		t.Run(name, func(t *testing.T) { t.Log(play(t, name, want, "PLEXUS_PROGRAM="+bin)) })
+	}
+}
+
+// build makes a program and returns its path.
+func build(t *testing.T, name, pkg string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, pkg).CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", pkg, err, out)
+	}
+	return path
+}
+
+// play runs an example and returns its last line.
+func play(t *testing.T, name string, want []string, env ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), exampleTime)
+	defer cancel()
+	var out bytes.Buffer
+	cmd := exec.CommandContext(ctx, build(t, name, "plexus/examples/"+name))
+	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), env...), &out, &out
+	err := cmd.Run()
+	for _, line := range append(want, "checks hold") {
+		if !strings.Contains(out.String(), line) {
+			t.Errorf("it doesn't say %q", line)
+		}
+	}
+	if err != nil || t.Failed() {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	return lines[len(lines)-1]
+}
+
+// Every example has a README that says how to run it.
+func TestEveryExampleHasAReadme(t *testing.T) {
+	dirs, err := filepath.Glob("*/main.go")
+	if err != nil || len(dirs) < 3 {
+		t.Fatalf("%v: %v", dirs, err)
+	}
+	for _, main := range dirs {
+		name := filepath.Dir(main)
+		raw, err := os.ReadFile(filepath.Join(name, "README.md"))
+		if err != nil || !strings.Contains(string(raw), "go run ./examples/"+name) {
+			t.Errorf("%s: its README doesn't say `go run ./examples/%s` (%v)", name, name, err)
+		}
+		if index, err := os.ReadFile("README.md"); err != nil || !strings.Contains(string(index), "("+name+"/README.md)") {
+			t.Errorf("README.md doesn't name %s (%v)", name, err)
+		}
+	}
+}
