@@ -16,13 +16,13 @@ import (
 
 // special are the addresses that are no unicast of the public Internet, beside those that net/netip knows (RFC 6890 and its registries). The last
 // ones carry IPv4 addresses inside, which would go round the rest.
-var special = prefixes(
+var special = nets(
 	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
 	"100::/64", "2001:db8::/32", "3fff::/20", "5f00::/16", "fec0::/10",
 	"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "2001::/23", "2002::/16",
 )
 
-func prefixes(list ...string) (out []netip.Prefix) {
+func nets(list ...string) (out []netip.Prefix) {
 	for _, s := range list {
 		out = append(out, netip.MustParsePrefix(s))
 	}

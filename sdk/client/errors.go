@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // The codes of errors: the daemon's (protocol.md, names of errors), and CodeUnreachable, which is the client's own.
@@ -32,6 +34,8 @@ type Error struct {
 	Code   string // one of the Code constants
 	Detail string
 	Hint   string
+
+	RetryAfter time.Duration // when to come again, where the daemon said so; else 0
 
 	cause error
 }
@@ -77,6 +81,9 @@ func problem(resp *http.Response) error {
 		p = Problem{Detail: strings.TrimSpace(string(raw))}
 	}
 	e := &Error{Status: resp.StatusCode, Code: p.Code, Detail: p.Detail, Hint: p.Hint}
+	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s > 0 {
+		e.RetryAfter = time.Duration(s) * time.Second
+	}
 	if e.Code == "" {
 		e.Code = codeOf(resp.StatusCode)
 	}

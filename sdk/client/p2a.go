@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"time"
@@ -212,9 +213,25 @@ func (c *Client) Wait(ctx context.Context, id string) (Task, error) {
 		case !IsUnreachable(err) && !IsCode(err, CodeUnavailable) && !IsCode(err, CodeRateLimited):
 			return t, err
 		}
-		if pause(ctx, n) != nil {
+		if !rest(ctx, n, err) {
 			return t, ctx.Err()
 		}
+	}
+}
+
+// rest waits before try n+1: as long as the daemon said, else as between any tries.
+func rest(ctx context.Context, n int, err error) bool {
+	var e *Error
+	if !errors.As(err, &e) || e.RetryAfter == 0 {
+		return pause(ctx, n) == nil
+	}
+	t := time.NewTimer(e.RetryAfter)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
 	}
 }
 
