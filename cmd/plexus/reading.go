@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"time"
 
@@ -15,17 +16,22 @@ import (
 func (a *app) readCommand() *cobra.Command {
 	var q client.ReadQuery
 	var wait time.Duration
+	var format string
 	cmd := &cobra.Command{
 		Use: "read SPACE", Short: "Read a Space's messages",
 		Long: `Read messages of a Space, given by name or ID. By default: those that name you, and open ones, but your own. With
 --message: that message with what it follows and what follows it.`,
 		Example: "  plexus read release-42 --all\n  plexus read release-42 --all --after bafy… --limit 20\n" +
-			"  plexus read release-42 --all --order canonical -o json\n  plexus read release-42 --after bafy… --wait 30s",
+			"  plexus read release-42 --all --order canonical -o json\n  plexus read release-42 --after bafy… --wait 30s\n" +
+			"  plexus read release-42 --all --format synapse",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.asNode(cmd.Context(), func(c *client.Client) (err error) {
 				if q.SpaceID, err = spaceID(cmd.Context(), c, args[0]); err != nil {
 					return err
+				}
+				if format != "" {
+					return a.readEnvelopes(cmd.Context(), c, q, format)
 				}
 				p, err := a.readPage(cmd.Context(), c, q, wait)
 				if err != nil {
@@ -36,6 +42,7 @@ func (a *app) readCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
+	f.StringVar(&format, "format", "", "synapse: as Synapse's envelopes, in JSON; without -o json one a line")
 	f.BoolVar(&q.All, "all", false, "every message")
 	f.StringVarP(&q.MessageID, "message", "m", "", "this message and what it is connected with")
 	f.StringVar(&q.Direction, "direction", "", "with --message: upstream (what it follows) or downstream")
@@ -43,17 +50,26 @@ func (a *app) readCommand() *cobra.Command {
 	f.StringVar(&q.After, "after", "", "only what came after the message of this ID")
 	f.IntVar(&q.Limit, "limit", pageLimit, "at most so many messages: the newest, or with --after the oldest after it")
 	f.DurationVar(&wait, "wait", 0, "where there is nothing, wait so long for news; exit 5 if none came")
+	cmd.MarkFlagsMutuallyExclusive("format", "wait")
 	a.streamFlag(cmd)
 	return cmd
 }
 
-// readPage reads; with wait it listens until there is something.
-func (a *app) readPage(ctx context.Context, c *client.Client, q client.ReadQuery, wait time.Duration) (client.Page, error) {
+func readLimit(q client.ReadQuery) (client.ReadQuery, error) {
 	if q.Limit < 1 || q.Limit > listLimit {
-		return client.Page{}, wrongUse("give --limit 1 to 1000", "limit %d is out of range", q.Limit)
+		return q, wrongUse("give --limit 1 to 1000", "limit %d is out of range", q.Limit)
 	}
 	if q.Order != "" && q.After == "" {
 		q.Limit = 0 // canonical order has no newest end to start from
+	}
+	return q, nil
+}
+
+// readPage reads; with wait it listens until there is something.
+func (a *app) readPage(ctx context.Context, c *client.Client, q client.ReadQuery, wait time.Duration) (client.Page, error) {
+	q, err := readLimit(q)
+	if err != nil {
+		return client.Page{}, err
 	}
 	p, err := c.Read(ctx, q)
 	if err != nil || len(p.Messages) > 0 || wait <= 0 {
@@ -76,14 +92,34 @@ func (a *app) readPage(ctx context.Context, c *client.Client, q client.ReadQuery
 	return p, &client.Error{Code: client.CodeTimeout, Detail: "no news within " + wait.String(), Hint: "wait again with the same --after"}
 }
 
-func (a *app) printPage(p client.Page) error {
-	if err := printAll(a, p.Messages, printMessage); err != nil {
+// readEnvelopes prints messages as Synapse's UnifiedSynapseMessage.
+func (a *app) readEnvelopes(ctx context.Context, c *client.Client, q client.ReadQuery, format string) error {
+	if format != "synapse" {
+		return wrongUse("give --format synapse, or leave it out", "format %q isn't known", format)
+	}
+	q, err := readLimit(q)
+	if err != nil {
 		return err
 	}
-	if p.Next != "" {
-		a.note("more: --after %s", p.Next)
+	p, err := c.ReadSynapse(ctx, q)
+	if err != nil {
+		return err
 	}
-	return nil
+	return a.printMore(p.Next, printAll(a, p.Messages, func(w io.Writer, e client.UnifiedSynapseMessage) {
+		fmt.Fprintln(w, plain(string(e.AppendJSON(nil))))
+	}))
+}
+
+func (a *app) printPage(p client.Page) error {
+	return a.printMore(p.Next, printAll(a, p.Messages, printMessage))
+}
+
+// printMore says how the page that was printed goes on.
+func (a *app) printMore(next string, err error) error {
+	if err == nil && next != "" {
+		a.note("more: --after %s", next)
+	}
+	return err
 }
 
 func (a *app) contextCommand() *cobra.Command {

@@ -21,6 +21,10 @@ func appendAnswer(b []byte, v any) []byte {
 		return appendMessage(b, &v)
 	case []client.Message:
 		return appendMessages(b, v)
+	case client.UnifiedSynapseMessage:
+		return v.AppendJSON(b)
+	case []client.UnifiedSynapseMessage:
+		return appendEnvelopes(b, v)
 	case json.RawMessage:
 		return append(b, v...)
 	}

@@ -63,6 +63,7 @@ func operation(t *route, reg huma.Registry) *huma.Operation {
 		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{t.inType: binary()}}
 	}
 	op.Responses[strconv.Itoa(t.status)] = success(t, reg)
+	orEnvelope(op, t, reg)
 	op.Responses["default"] = &huma.Response{
 		Description: "A problem; detail says what, hint what to do next",
 		Content:     content("application/problem+json", schemaOf(reg, reflect.TypeFor[client.Problem]())),
@@ -169,5 +170,6 @@ func refine(reg huma.Registry, table []route) {
 			s.AdditionalProperties = true
 		}
 	}
+	refineEnvelope(schemas["UnifiedSynapseMessage"])
 	schemas["SendMessage"].Description = "All but refs is at most " + strconv.Itoa(graph.MaxPayload) + " bytes of JSON. content is an object."
 }

@@ -233,6 +233,8 @@ func TestAnswersFitTheDocument(t *testing.T) {
 		{"POST", "/spaces/{id}/messages", "/spaces/" + space + "/messages", `{"content":{},"content_type":"t","meta":{}}`},
 		{"GET", "/spaces/{id}/messages", "/spaces/" + space + "/messages?all=true", ""},
 		{"GET", "/messages", "/messages?message_id=" + m.ID, ""},
+		{"GET", "/messages", "/messages?format=synapse&message_id=" + m.ID, ""},
+		{"POST", "/spaces/{id}/messages", "/spaces/" + space + "/messages?format=synapse", `{"type":"p2p:ack","payload":{},"priority":1}`},
 		{"GET", "/nodes/{id}/inbox", "/nodes/me/inbox", ""},
 		{"GET", "/spaces/{id}", "/spaces/none", ""},
 		{"PUT", "/nodes/{id}/identities", "/nodes/me/identities", `{"namespace":"n","subject":"s"}`},

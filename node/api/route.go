@@ -111,7 +111,7 @@ func (x *exchange) reply(out any) error {
 		x.w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	writeBody(x.w, "application/json", x.route.status, appendAnswer(make([]byte, 0, 1024), out))
+	writeBody(x.w, "application/json", x.route.status, appendAnswer(make([]byte, 0, 1024), x.formatted(out)))
 	return nil
 }
 

@@ -81,7 +81,7 @@ func nodeRoutes() []route {
 		},
 		{
 			method: "GET", path: "/nodes/{id}/inbox", name: "readInbox", summary: "Messages that name the caller, over all Spaces", who: itself,
-			params: []param{pAfter, pLimit, {name: "unacked", kind: isFlag, doc: "Leave out what was acknowledged."}}, action: pages(readInbox),
+			params: []param{pAfter, pLimit, {name: "unacked", kind: isFlag, doc: "Leave out what was acknowledged."}, pFormat}, action: pages(readInbox),
 		},
 		{
 			method: "POST", path: "/nodes/{id}/inbox/ack", name: "ackInbox", summary: "Acknowledge messages of the caller's inbox", who: itself,
@@ -101,7 +101,7 @@ func spaceRoutes() []route {
 				{name: "sender", doc: "Only messages of this sender."},
 				{name: "ref_message", doc: "Only messages that refer to this message."},
 				{name: "ref_node", doc: "Only messages that name this Node."},
-				pAfter, pLimit,
+				pAfter, pLimit, pFormat,
 			},
 			action: pages(findMessages),
 		},
@@ -113,7 +113,7 @@ func spaceRoutes() []route {
 		{method: "GET", path: "/spaces/{id}", name: "getSpace", summary: "One Space", who: member, action: give(http.StatusOK, getSpace)},
 		{
 			method: "POST", path: "/spaces/{id}/messages", name: "sendMessage", summary: "Send a message", who: asNode,
-			headers: []param{pNodeID, pKey}, action: take(http.StatusCreated, sendMessage),
+			params: []param{pFormat}, headers: []param{pNodeID, pKey}, action: take(http.StatusCreated, sendMessage).orSynapse(),
 		},
 		{
 			method: "GET", path: "/spaces/{id}/messages", name: "readMessages", who: member,
@@ -124,7 +124,7 @@ func spaceRoutes() []route {
 				{name: "all", kind: isFlag, doc: "Everything in the Space."},
 				{name: "order", kind: isChoice, of: []string{"canonical"}, doc: "With all: the order that is the same on every replica, instead of arrival."},
 				{name: "listen", kind: isFlag, doc: "Answer with a stream of what comes, instead of a page."},
-				pAfter, pLimit, pFrom,
+				pAfter, pLimit, pFrom, pFormat,
 			},
 			headers: []param{pNodeID, pResume}, action: pages(readMessages).orStream(),
 		},
@@ -135,15 +135,15 @@ func streamRoutes() []route {
 	return []route{
 		{
 			method: "GET", path: "/spaces/{id}/sse", name: "streamSpace", summary: "Follow a Space, or one branch of it", who: member,
-			params: []param{pHead, pForkDepth, pAfter, pFrom}, headers: []param{pResume}, action: stream(streamSpace),
+			params: []param{pHead, pForkDepth, pAfter, pFrom, pFormat}, headers: []param{pResume}, action: stream(streamSpace),
 		},
 		{
 			method: "GET", path: "/spaces/{id}/messages/{mid}/sse", name: "streamMessage", summary: "Follow a message's related subgraph", who: member,
-			params: []param{pAfter, pFrom}, headers: []param{pResume}, action: stream(streamMessage),
+			params: []param{pAfter, pFrom, pFormat}, headers: []param{pResume}, action: stream(streamMessage),
 		},
 		{
 			method: "GET", path: "/nodes/{id}/sse", name: "streamInbox", summary: "Follow the messages that name the caller", who: itself,
-			params: []param{pAfter, pFrom}, headers: []param{pResume}, action: stream(streamInbox),
+			params: []param{pAfter, pFrom, pFormat}, headers: []param{pResume}, action: stream(streamInbox),
 		},
 	}
 }

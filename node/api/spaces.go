@@ -36,7 +36,9 @@ func sendMessage(x *exchange, in client.SendMessage) (client.Message, error) {
 	if err := checkSend(&in); err != nil {
 		return none, err
 	}
-	in.IdempotencyKey = x.r.Header.Get("Idempotency-Key")
+	if key := x.r.Header.Get("Idempotency-Key"); key != "" {
+		in.IdempotencyKey = key
+	}
 	svc, err := x.service()
 	if err != nil {
 		return none, err

@@ -31,7 +31,7 @@ func (x *exchange) follow(q client.ListenQuery, keep func(client.Event) bool) er
 	if err := x.anchor(ctx, svc, &q); err != nil {
 		return err
 	}
-	out := newEvents(x.w, x.h.cfg, leave)
+	out := newEvents(x, leave)
 	defer out.close()
 	if out.open(q.After) != nil {
 		return nil
@@ -125,6 +125,7 @@ type events struct {
 	wait time.Duration
 	calm time.Duration
 	stop func() // ends the stream's context
+	put  func([]byte, *client.Message) []byte
 
 	mu     sync.Mutex // owns what is below: the timer's goroutine writes too
 	w      http.ResponseWriter
@@ -133,8 +134,9 @@ type events struct {
 	closed bool
 }
 
-func newEvents(w http.ResponseWriter, cfg Config, stop func()) *events {
-	return &events{rc: http.NewResponseController(w), wait: cfg.WriteWait, calm: cfg.KeepAlive, stop: stop, w: w}
+func newEvents(x *exchange, stop func()) *events {
+	cfg := &x.h.cfg
+	return &events{rc: http.NewResponseController(x.w), wait: cfg.WriteWait, calm: cfg.KeepAlive, stop: stop, put: x.encoder(), w: x.w}
 }
 
 // open sends the headers at once, and the cursor the stream starts from, so that a reader who loses the
@@ -165,13 +167,12 @@ func (e *events) event(ev *client.Event) error {
 			b = append(append(append(b, "id: "...), ev.Message.ID...), '\n')
 		}
 		b = append(append(append(b, "event: "...), ev.Type...), "\ndata: "...)
-		return append(oneLine(b, len(b), &ev.Message), "\n\n"...)
+		return append(oneLine(e.put(b, &ev.Message), len(b)), "\n\n"...)
 	})
 }
 
-// oneLine appends a message as one line. A line break can only stand between JSON tokens, where a space will do.
-func oneLine(b []byte, from int, m *client.Message) []byte {
-	b = appendMessage(b, m)
+// oneLine makes one line of what stands behind from. A line break can only stand between JSON tokens, where a space will do.
+func oneLine(b []byte, from int) []byte {
 	line := b[from:]
 	if bytes.IndexByte(line, '\n') < 0 && bytes.IndexByte(line, '\r') < 0 {
 		return b
