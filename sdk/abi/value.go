@@ -83,6 +83,13 @@ func (v Value) Kind() Kind {
 
 // raw returns the bytes of a text or byte string.
 func (v Value) raw(want byte) []byte {
+	if len(v) > 0 && v[0]>>5 == want && v[0]&31 < 24 {
+		n := 1 + int(v[0]&31)
+		if n > len(v) {
+			return nil
+		}
+		return v[1:n]
+	}
 	major, n, size := head(v)
 	if size == 0 || major != want || n > uint64(len(v)-size) {
 		return nil
@@ -93,11 +100,17 @@ func (v Value) raw(want byte) []byte {
 // Text returns a text, or "".
 func (v Value) Text() string { return string(v.raw(3)) }
 
+// TextBytes returns a text's bytes as they lie, or nil.
+func (v Value) TextBytes() []byte { return v.raw(3) }
+
 // Bytes returns a byte string as it lies, or nil.
 func (v Value) Bytes() []byte { return v.raw(2) }
 
 // Int returns an integer; a float that is a whole number counts as one. ok is false else, and for what an int64 can't hold.
 func (v Value) Int() (n int64, ok bool) {
+	if len(v) > 0 && v[0] < 24 {
+		return int64(v[0]), true
+	}
 	major, arg, size := head(v)
 	switch {
 	case size == 0 || arg > math.MaxInt64 && major < 2:
@@ -146,11 +159,7 @@ func (v Value) Len() int {
 // Items yields a list's items.
 func (v Value) Items() iter.Seq[Value] {
 	return func(yield func(Value) bool) {
-		if v.Kind() != List {
-			return
-		}
-		_, n, size := head(v)
-		rest := v[size:]
+		rest, n := v.inside(4)
 		for ; n > 0; n-- {
 			l := skip(rest, MaxNesting)
 			if l == 0 || !yield(rest[:l]) {
@@ -164,41 +173,67 @@ func (v Value) Items() iter.Seq[Value] {
 // Pairs yields a map's keys and values in their order.
 func (v Value) Pairs() iter.Seq2[Value, Value] {
 	return func(yield func(Value, Value) bool) {
-		if v.Kind() != Map {
-			return
-		}
-		_, n, size := head(v)
-		rest := v[size:]
+		rest, n := v.inside(5)
 		for ; n > 0; n-- {
-			k := skip(rest, MaxNesting)
-			if k == 0 {
+			k, l := skipPair(rest)
+			if l == 0 || !yield(rest[:k], rest[k:l]) {
 				return
 			}
-			l := skip(rest[k:], MaxNesting)
-			if l == 0 || !yield(rest[:k], rest[k:k+l]) {
-				return
-			}
-			rest = rest[k+l:]
+			rest = rest[l:]
 		}
 	}
 }
 
+// inside returns what lies in a list or map and how many items or pairs it has.
+func (v Value) inside(want byte) (rest Value, n uint64) {
+	major, n, size := head(v)
+	if size == 0 || major != want {
+		return nil, 0
+	}
+	return v[size:], n
+}
+
+// skipPair returns where a pair's key ends and where its value does; 0: not well-formed.
+func skipPair(b Value) (key, end int) {
+	key = skip(b, MaxNesting)
+	if key == 0 {
+		return 0, 0
+	}
+	l := skip(b[key:], MaxNesting)
+	if l == 0 {
+		return 0, 0
+	}
+	return key, key + l
+}
+
 // Get returns the value at a text key of a map, or nil.
 func (v Value) Get(key string) Value {
-	for k, val := range v.Pairs() {
-		if string(k.raw(3)) == key {
-			return val
+	rest, n := v.inside(5)
+	for ; n > 0; n-- {
+		k, l := skipPair(rest)
+		if l == 0 {
+			return nil
 		}
+		if string(rest[:k].raw(3)) == key {
+			return rest[k:l]
+		}
+		rest = rest[l:]
 	}
 	return nil
 }
 
 // At returns the value at a small integer key of a map, or nil.
 func (v Value) At(key int) Value {
-	for k, val := range v.Pairs() {
-		if n, ok := k.Int(); ok && n == int64(key) {
-			return val
+	rest, count := v.inside(5)
+	for ; count > 0; count-- {
+		k, l := skipPair(rest)
+		if l == 0 {
+			return nil
 		}
+		if n, ok := rest[:k].Int(); ok && n == int64(key) {
+			return rest[k:l]
+		}
+		rest = rest[l:]
 	}
 	return nil
 }
@@ -216,6 +251,23 @@ func (v Value) Texts() []string {
 
 // skip returns the length of the item at the start of b; 0: not well-formed or too deep.
 func skip(b []byte, depth int) int {
+	if len(b) == 0 || depth == 0 {
+		return 0
+	}
+	switch c := b[0]; { // what most items are: a small integer, a short text
+	case c < 24:
+		return 1
+	case c >= 0x60 && c < 0x78:
+		if n := int(c) - 0x5f; n <= len(b) {
+			return n
+		}
+		return 0
+	case c == 0x78 && len(b) >= 2:
+		if n := int(b[1]) + 2; n <= len(b) {
+			return n
+		}
+		return 0
+	}
 	major, n, size := head(b)
 	if size == 0 || depth == 0 {
 		return 0
@@ -233,17 +285,37 @@ func skip(b []byte, depth int) int {
 		if major == 5 {
 			n *= 2
 		}
-		at := size
-		for ; n > 0; n-- {
-			l := skip(b[at:], depth-1)
+		return skipEach(b, n, size, depth-1)
+	case 6:
+		return 0
+	}
+	return size
+}
+
+// skipEach returns where n items from at on end; 0: not well-formed or too deep.
+func skipEach(b []byte, n uint64, at, depth int) int {
+	if n > 0 && depth == 0 {
+		return 0
+	}
+	for ; n > 0; n-- {
+		if at >= len(b) {
+			return 0
+		}
+		switch c := b[at]; {
+		case c < 24:
+			at++
+		case c >= 0x60 && c < 0x78:
+			at += int(c) - 0x5f
+		default:
+			l := skip(b[at:], depth)
 			if l == 0 {
 				return 0
 			}
 			at += l
 		}
-		return at
-	case 6:
+	}
+	if at > len(b) {
 		return 0
 	}
-	return size
+	return at
 }

@@ -19,23 +19,23 @@ func readInput(v Value) (in input) {
 		n, _ := k.Int()
 		switch n {
 		case abi.InPlugin:
-			in.plugin = x.Text()
+			in.plugin = alias(x.TextBytes())
 		case abi.InMessage:
 			in.message = x
 		case abi.InName:
-			in.name = x.Text()
+			in.name = alias(x.TextBytes())
 		case abi.InParams:
 			in.params = x
 		case abi.InCaller:
-			in.caller = x.Text()
+			in.caller = alias(x.TextBytes())
 		case abi.InTimer:
-			in.timer = x.Text()
+			in.timer = alias(x.TextBytes())
 		case abi.InAgain:
 			in.again = x.Bool()
 		case abi.InRole:
-			in.role = x.Text()
+			in.role = alias(x.TextBytes())
 		case abi.InKind:
-			in.kind = x.Text()
+			in.kind = alias(x.TextBytes())
 		}
 	}
 	return in

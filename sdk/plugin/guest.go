@@ -43,8 +43,8 @@ func hostSchemaCheck(s unsafe.Pointer, sn uint32, v unsafe.Pointer, vn uint32, d
 //go:wasmimport plexus_1 log
 func hostLog(level int32, p unsafe.Pointer, n uint32)
 
-// buffer is where values are read to first; a longer one is asked for again.
-var buffer [4096]byte
+// buffer is where values are read to first, and given where the input is; what is longer gets a place of its own.
+var buffer, given [4096]byte
 
 //go:wasmexport plexus_abi_1
 func marker() {}
@@ -61,23 +61,26 @@ func exportCommand(n uint32) int32 { return drafts(command(guest{}, read(n))) }
 //go:wasmexport plexus_react
 func exportReact(n uint32) int32 { return drafts(react(guest{}, read(n))) }
 
-// deepen makes the goroutine's stack grow while it is shallow, which is cheap; from within a fold it costs a third of the fold.
+// deepen makes the stack grow. All calls run on the stack that init runs on, so that it is deep in the image that every call starts from; to
+// grow it in a call costs a third of a fold.
 //
 //go:noinline
 func deepen(n uint32) byte {
-	var frame [6 << 10]byte
+	var frame [24 << 10]byte
 	frame[n%256] = 1
 	return frame[n%512]
 }
 
 func read(n uint32) Value {
-	deepen(n)
 	if n == 0 {
 		return nil
 	}
-	b := make([]byte, n)
+	b := given[:]
+	if int(n) > len(b) {
+		b = make([]byte, n)
+	}
 	inputRead(unsafe.Pointer(&b[0]))
-	return b
+	return b[:n:n]
 }
 
 func write(b []byte) { outputWrite(unsafe.Pointer(unsafe.SliceData(b)), uint32(len(b))) }
@@ -126,6 +129,11 @@ func fetch(call func(dst unsafe.Pointer, size uint32) int32) ([]byte, bool) {
 func (guest) get(key string) ([]byte, bool) {
 	k, kn := at(key)
 	return fetch(func(dst unsafe.Pointer, size uint32) int32 { return stateGet(k, kn, dst, size) })
+}
+
+func (guest) has(key string) bool {
+	k, kn := at(key)
+	return stateGet(k, kn, nil, 0) >= 0
 }
 
 func (guest) set(key string, value []byte) {
@@ -179,9 +187,10 @@ func (guest) log(level int, text string) {
 // warmed keeps what init allocates from being left out.
 var warmed any
 
-// init takes objects of the small sizes, so that the runtime has its lists of free memory ready in the image every call
+// init makes the stack deep and takes objects of the small sizes, so that the runtime has its lists of free memory ready in the image every call
 // starts from: else each call pays for them anew.
 func init() {
+	deepen(0)
 	for size := 8; size <= 512; size += 8 {
 		warmed = make([]byte, size)
 		warmed = make([]*byte, size/8)

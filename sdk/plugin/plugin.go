@@ -27,6 +27,7 @@ package plugin
 
 import (
 	"iter"
+	"unsafe"
 
 	"plexus/sdk/abi"
 )
@@ -105,7 +106,8 @@ type State struct{ b backend }
 // backend is the node behind a State: the imports in a guest, a Trial in a test.
 type backend interface {
 	get(key string) ([]byte, bool)
-	set(key string, value []byte)
+	has(key string) bool
+	set(key string, value []byte) // value isn't changed
 	del(key string)
 	next(prefix, after string) (string, bool)
 	message(id string) (abi.Value, bool)
@@ -126,7 +128,7 @@ func (s State) Get(key string) (value []byte, ok bool) {
 // Text returns a key's value as a string, "" where there is none.
 func (s State) Text(key string) string {
 	v, _ := s.Get(key)
-	return string(v)
+	return alias(v)
 }
 
 // Value returns a key's value as what SetValue put there; absent where there is none.
@@ -137,15 +139,16 @@ func (s State) Value(key string) Value {
 
 // Has says whether a key is there.
 func (s State) Has(key string) bool {
-	_, ok := s.Get(key)
-	return ok
+	return len(key) <= abi.MaxKey && s.b.has(key)
 }
 
 // Set writes a key.
 func (s State) Set(key string, value []byte) { s.b.set(key, value) }
 
 // SetText writes a key's value as a string.
-func (s State) SetText(key, value string) { s.b.set(key, []byte(value)) }
+func (s State) SetText(key, value string) {
+	s.b.set(key, unsafe.Slice(unsafe.StringData(value), len(value)))
+}
 
 // SetValue writes a Map or another value that abi.Append takes; Value reads it.
 func (s State) SetValue(key string, v any) { s.b.set(key, abi.Encode(v)) }
@@ -232,29 +235,47 @@ var registered []Plugin
 // Register adds a plugin to the file; call it from init.
 func Register(p Plugin) { registered = append(registered, p) }
 
+// alias is bytes that nobody changes any more as text.
+func alias(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// texts is a list's texts, as they lie.
+func texts(v Value) []string {
+	var out []string
+	for item := range v.Items() {
+		if item.Kind() == abi.Text {
+			if out == nil {
+				out = make([]string, 0, v.Len())
+			}
+			out = append(out, alias(item.TextBytes()))
+		}
+	}
+	return out
+}
+
+// readMessage reads a message that isn't changed any more: its texts stay where they are.
 func readMessage(v Value) Message {
 	var m Message
 	for k, x := range v.Pairs() {
 		n, _ := k.Int()
 		switch n {
 		case abi.MsgID:
-			m.ID = x.Text()
+			m.ID = alias(x.TextBytes())
 		case abi.MsgSender:
-			m.Sender = x.Text()
+			m.Sender = alias(x.TextBytes())
 		case abi.MsgTime:
 			m.Time, _ = x.Int()
 		case abi.MsgType:
-			m.Type = x.Text()
+			m.Type = alias(x.TextBytes())
 		case abi.MsgContent:
 			m.Content = x
 		case abi.MsgParents:
-			m.Parents = x.Texts()
+			m.Parents = texts(x)
 		case abi.MsgNodes:
-			m.Nodes = x.Texts()
+			m.Nodes = texts(x)
 		case abi.MsgRole:
-			m.Role = x.Text()
+			m.Role = alias(x.TextBytes())
 		case abi.MsgKind:
-			m.Kind = x.Text()
+			m.Kind = alias(x.TextBytes())
 		case abi.MsgMeta:
 			m.Meta = x
 		}

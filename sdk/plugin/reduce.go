@@ -5,6 +5,7 @@ package plugin
 // This file holds the fold in a native build over somebody else's state: what a guest of the same source is measured against.
 
 import (
+	"bytes"
 	"crypto/sha256"
 
 	"plexus/sdk/abi"
@@ -20,13 +21,14 @@ type Keys interface {
 
 // Reduce folds one message natively; input is what plexus_fold gets. Earlier messages and their order aren't there.
 func Reduce(p Plugin, k Keys, input Value) error {
-	return p.Fold(State{native{k}}, readMessage(input.At(abi.InMessage)))
+	return p.Fold(State{native{k}}, readMessage(bytes.Clone(input.At(abi.InMessage))))
 }
 
 // native is a Keys as a backend.
 type native struct{ keys Keys }
 
 func (n native) get(key string) ([]byte, bool)            { return n.keys.Get(key) }
+func (n native) has(key string) bool                      { _, ok := n.keys.Get(key); return ok }
 func (n native) set(key string, value []byte)             { n.keys.Set(key, value) }
 func (n native) del(key string)                           { n.keys.Delete(key) }
 func (n native) next(prefix, after string) (string, bool) { return n.keys.Next(prefix, after) }

@@ -132,6 +132,11 @@ func (t *Trial) get(key string) ([]byte, bool) {
 	return slices.Clone(v), ok
 }
 
+func (t *Trial) has(key string) bool {
+	_, ok := t.values[key]
+	return ok
+}
+
 func (t *Trial) set(key string, value []byte) {
 	if i, ok := slices.BinarySearch(t.keys, key); !ok {
 		t.keys = slices.Insert(t.keys, i, key)
