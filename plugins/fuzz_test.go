@@ -44,18 +44,18 @@ func FuzzDraft(f *testing.F) {
 
 // FuzzUndo: a damaged record is an error, and a whole one reads back.
 func FuzzUndo(f *testing.F) {
-	f.Add([]byte{2, 's', 'k', 0})
-	f.Add([]byte{2, 's', 'k', 3, 'a', 'b'})
+	f.Add([]byte{1, 0, 33, 2, 's', 'k', 0})
+	f.Add([]byte{1, 0, 0, 2, 's', 'k', 3, 'a', 'b'})
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		changes, err := readUndo(b)
+		n, changes, err := readUndo(b)
 		if err != nil {
 			return
 		}
-		p := &projection{journal: changes}
+		p := &projection{journal: changes, before: n}
 		p.closeMessage(graph.Key{})
-		again, err := readUndo(p.ops[0].Value)
-		if err != nil || len(again) != len(changes) {
+		m, again, err := readUndo(p.ops[0].Value)
+		if err != nil || len(again) != len(changes) || m != n {
 			t.Errorf("% x reads as %d changes, written anew as %d (%v)", b, len(changes), len(again), err)
 		}
 	})

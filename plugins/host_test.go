@@ -60,6 +60,8 @@ type replica struct {
 	tight bounds
 	dir   string // of pinned files
 
+	native Reducer // nil: the files' guests
+
 	astray func(plugin string, m graph.ID) string
 
 	loaded *loaded // nil: what all tests share
@@ -123,7 +125,7 @@ func (r *replica) run() {
 		l = load(r.t, r.files...)
 	}
 	var err error
-	r.host, err = Open(Config{Log: r.log, loaded: l, Files: r.files, bounds: r.tight, FileDir: r.dir, Astray: r.astray})
+	r.host, err = Open(Config{Log: r.log, loaded: l, Files: r.files, bounds: r.tight, FileDir: r.dir, Astray: r.astray, native: r.native})
 	r.must(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

@@ -13,20 +13,33 @@ const (
 	// gives up after ten.
 	ViewWait = 10 * time.Second
 
-	viewGas      = 50_000_000    // a view reads more than a fold: about 50 ms at the most
-	initGas      = abi.GasCap    // _initialize, once an instance
-	refillGas    = 1 << 20       // gas between two returns to Go, so that the collector's stop waits about a millisecond
-	maxInstances = 4             // of a file for views at once: each takes its memory
-	undoKept     = 32 << 10      // newest messages with an undo record, per plugin and Space: 100–200 bytes each
-	undoSlack    = 4             // cut when a quarter more has gathered
-	stepMessages = 1024          // folded per plugin and Space before another one's turn, while behind
-	maxDrain     = 10_000        // arrival records taken in before they are folded and committed
-	overlayBytes = 64 << 20      // of all projections' caches of their own state, shared out alike …
-	overlayLeast = 1 << 20       // … but for this much; beyond, a cache starts anew
-	idleWait     = time.Second   // how often Run looks for a change of rights that left no record
-	maxPrefetch  = 64            // keys read ahead by state_next
-	maxKeysNamed = 20            // keys named where two states differ: enough to see which
-	maxTimers    = 1024          // that wait, of a reaction: they are gone through at every turn
-	maxRefused   = 1024          // messages of a reaction that the fold may take yet: the same
-	maxReason    = abi.MaxReason // bytes of a mark's reason
+	viewGas      = 50_000_000             // a view reads more than a fold: about 50 ms at the most
+	initGas      = abi.GasCap             // _initialize, once an instance
+	refillGas    = 1 << 20                // gas between two returns to Go, so that the collector's stop waits about a millisecond
+	maxInstances = 4                      // of a file for views at once: each takes its memory
+	undoKept     = 32 << 10               // newest messages with an undo record, per plugin and Space: 100–200 bytes each
+	undoSlack    = 4                      // made a step when a quarter more has gathered
+	stepMessages = 1024                   // folded per plugin and Space before another one's turn, while behind
+	maxDrain     = 10_000                 // arrival records taken in before they are folded and committed
+	overlayBytes = 64 << 20               // of all projections' caches of their own state, shared out alike …
+	overlayLeast = 1 << 20                // … but for this much; beyond, a cache starts anew
+	idleWait     = time.Second            // how often Run looks for a change of rights that left no record
+	watchPause   = 100 * time.Millisecond // between two looks of one watcher of a view: faster than people read
+	maxPrefetch  = 64                     // keys read ahead by state_next
+	maxKeysNamed = 20                     // keys named where two states differ: enough to see which
+	maxTimers    = 1024                   // that wait, of a reaction: they are gone through at every turn
+	maxRefused   = 1024                   // messages of a reaction that the fold may take yet: the same
+	maxReason    = abi.MaxReason          // bytes of a mark's reason
 )
+
+// What takes messages out again (undo.go, layer.go).
+const (
+	undoBytes = 64 << 20  // of all undo records of a projection: as much as a state may have
+	stepBytes = 32 << 20  // of all its steps: half of what a state may have; the oldest go
+	stepPiece = 256 << 10 // a step's changes lie in pieces, which are in memory one by one
+	sinkBytes = 1 << 20   // of a layer moved down in one round: some milliseconds
+)
+
+// stepRatio: of three neighbours, the middle step goes where the first is at most 3/2 as far back as the last. So whatever comes late has at most half as much again
+// folded as lies behind it, and there are some 12 steps for each factor of ten in messages.
+var stepRatio = [2]uint64{3, 2}

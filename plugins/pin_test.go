@@ -13,10 +13,14 @@ import (
 
 // counter writes one key per message, with a byte of its own as the value.
 func counter(name, version string, value byte) []byte {
+	return counterOf(abi.Plugin{Name: name, Version: version, Accepts: []string{"x"}}, value)
+}
+
+func counterOf(p abi.Plugin, value byte) []byte {
 	w := wasm{imports: []wasmImport{importRead, importSet}}
 	w.funcs = append(w.funcs, wasmFunc{export: abi.ExportFold, params: 1, results: 1, code: ops(
 		num(64), callFn(0), num(0), num(int64(value)), opStore, num(100), num(40), num(0), num(1), callFn(1), num(0))})
-	return w.build(abi.Plugin{Name: name, Version: version, Accepts: []string{"x"}})
+	return w.build(p)
 }
 
 func (r *replica) pin(node string, d graph.Draft, err error) *graph.Entry {

@@ -5,10 +5,12 @@ package plugins
 //
 //	m                     meta, JSON
 //	s <key>               state: what the guest wrote
-//	f <message>           time ‖ ID of a message folded
+//	d <key>               in a layer: the key is not there, whatever lies below
+//	f <message>           time ‖ ID of a message folded; a layer's lie below it (layer.go)
 //	x <time> <message>    mark: 't' (trapped) or 'r' (refused), then the reason
 //	a <node>              time ‖ ID of the Node's first message folded, then "role/kind" as they were seen
-//	u <time> <message>    undo: the keys the message's fold changed, as they were before
+//	u <time> <message>    undo: what was counted before the message, and the keys its fold changed as they were
+//	v <time> <message> n  the n-th piece of a step: state keys as they were at that place (undo.go)
 //
 // A projection is owned by the goroutine of Run; readers look at the store, under Host.state.
 
@@ -26,15 +28,25 @@ import (
 
 // meta is where a projection stands.
 type meta struct {
+	counts
 	Next   graph.Key  `json:"next"`  // every message below is folded (or isn't for this plugin)
 	Floor  graph.Key  `json:"floor"` // from here on there are undo records
 	Dirty  *graph.Key `json:"dirty,omitempty"`
-	Folded uint64     `json:"folded"`
-	Marked uint64     `json:"marked"`
 	Undos  int        `json:"undos"`
-	Bytes  int64      `json:"bytes"`
-	Whole  bool       `json:"whole"` // has covered all there was, at least once
+	Undone int64      `json:"undo_bytes"` // size of the undo records
+	Steps  []step     `json:"steps,omitempty"`
+	Stale  graph.Key  `json:"stale"`           // below, a message that is folded may be on record as such though it isn't any more: from Next on
+	Whole  bool       `json:"whole"`           // has covered all there was, at least once
+	Ended  bool       `json:"ended,omitempty"` // the last pass reached the newest message
 	Reason string     `json:"reason,omitempty"`
+	above
+}
+
+// counts are what a projection counts as it folds.
+type counts struct {
+	Folded uint64 `json:"folded"`
+	Marked uint64 `json:"marked"`
+	Bytes  int64  `json:"bytes"` // of state, with perKey for each key
 }
 
 type projection struct {
@@ -45,6 +57,8 @@ type projection struct {
 	whole   bool       // over has every key there is: what it lacks needn't be looked for in the store
 	ops     []graph.Op // beside the overlay's: undo records
 	journal []change   // of the message in hand
+	before  counts     // of the message in hand
+	first   *graph.Key // of the undo records in ops
 	ahead   prefetch
 }
 
@@ -62,12 +76,19 @@ const (
 	kindMark   = 'x'
 	kindAuthor = 'a'
 	kindUndo   = 'u'
+	kindStep   = 'v'
+	kindGone   = 'd'
 )
 
 // numPrefix is where a projection's keys lie.
 func numPrefix(num uint32) []byte { return binary.BigEndian.AppendUint32([]byte{'p'}, num) }
 
-func (p *projection) key(k string) []byte { return append(numPrefix(p.num), k...) }
+func (p *projection) key(k string) []byte {
+	if p.meta.Root != 0 && k[0] == kindFolded {
+		return append(numPrefix(p.meta.Root), k...)
+	}
+	return append(numPrefix(p.num), k...)
+}
 
 // orderKey is a message's place as bytes that sort canonically.
 func orderKey(kind byte, k graph.Key) string {
@@ -123,12 +144,12 @@ func (p *projection) read(k string) (value []byte, ok bool, err error) {
 	if p.whole {
 		return nil, false, nil
 	}
-	v, err := p.records.Get(p.key(k))
-	if err != nil && !errors.Is(err, graph.ErrNotFound) {
+	v, ok, err := p.layers().get(k)
+	if err != nil {
 		return nil, false, err
 	}
-	p.over.put(k, v, err == nil, false)
-	return v, err == nil, nil
+	p.over.put(k, v, ok, false)
+	return v, ok, nil
 }
 
 // write changes a key and journals what it was.
@@ -196,7 +217,7 @@ func (p *projection) del(key string) error { return p.write("s"+key, nil, false)
 func (p *projection) next(prefix, behind string) (string, bool, error) {
 	from, inclusive := "s"+max(prefix, behind), behind == "" || behind < prefix
 	for {
-		stored, ok, err := p.ahead.next(p.records, p.num, from, inclusive)
+		stored, ok, err := p.ahead.next(p.layers(), from, inclusive)
 		if err != nil {
 			return "", false, err
 		}
@@ -226,9 +247,9 @@ type prefetch struct {
 }
 
 // next returns the first stored state key behind from (or at it).
-func (f *prefetch) next(r graph.Records, num uint32, from string, inclusive bool) (string, bool, error) {
+func (f *prefetch) next(l layers, from string, inclusive bool) (string, bool, error) {
 	if f.from == "" || from < f.from || !f.end && (len(f.keys) == 0 || from > f.keys[len(f.keys)-1] || !inclusive && from == f.keys[len(f.keys)-1]) {
-		if err := f.fill(r, num, from); err != nil {
+		if err := f.fill(l, from); err != nil {
 			return "", false, err
 		}
 	}
@@ -246,129 +267,17 @@ func (f *prefetch) next(r graph.Records, num uint32, from string, inclusive bool
 	return "", false, nil
 }
 
-func (f *prefetch) fill(r graph.Records, num uint32, from string) error {
-	prefix := numPrefix(num)
+func (f *prefetch) fill(l layers, from string) error {
 	*f = prefetch{from: from, end: true}
-	for kv, err := range r.Scan(append(prefix, from...), append(numPrefix(num), kindState+1), false) {
+	for kv, err := range l.state(from) {
 		if err != nil {
 			return err
 		}
-		f.keys = append(f.keys, string(kv.Key[len(prefix):]))
+		f.keys = append(f.keys, string(kv.Key))
 		if len(f.keys) == maxPrefetch {
 			f.end = false
 			return nil
 		}
-	}
-	return nil
-}
-
-// closeMessage writes the undo record of the message in hand.
-func (p *projection) closeMessage(k graph.Key) {
-	size := 0
-	for _, c := range p.journal {
-		size += len(c.key) + len(c.value) + 8
-	}
-	b := make([]byte, 0, size)
-	for _, c := range p.journal {
-		b = binary.AppendUvarint(b, uint64(len(c.key)))
-		b = append(b, c.key...)
-		if !c.present {
-			b = append(b, 0)
-			continue
-		}
-		b = binary.AppendUvarint(b, uint64(len(c.value))+1)
-		b = append(b, c.value...)
-	}
-	p.ops = append(p.ops, graph.Op{Kind: graph.Set, Key: p.key(orderKey(kindUndo, k)), Value: b})
-	p.meta.Undos++
-	p.journal = p.journal[:0]
-}
-
-var errUndo = errors.New("an undo record is damaged")
-
-// rollback takes out every message from k on. Nothing may be uncommitted. k must not lie below the floor.
-func (p *projection) rollback(k graph.Key) error {
-	lo, hi := p.key(orderKey(kindUndo, k)), append(numPrefix(p.num), kindUndo+1)
-	for kv, err := range p.records.Scan(lo, hi, true) {
-		if err != nil {
-			return err
-		}
-		changes, err := readUndo(kv.Value)
-		if err != nil {
-			return fmt.Errorf("plugin state %d: %w", p.num, err)
-		}
-		for i := len(changes) - 1; i >= 0; i-- {
-			if err := p.restore(changes[i]); err != nil {
-				return err
-			}
-		}
-		p.meta.Undos--
-	}
-	p.ops = append(p.ops, graph.Op{Kind: graph.DelRange, Key: lo, Value: hi})
-	p.meta.Next = k
-	return nil
-}
-
-// restore puts one key back and keeps the counters.
-func (p *projection) restore(c change) error {
-	if _, _, err := p.read(c.key); err != nil { // so that put knows the size
-		return err
-	}
-	if c.key[0] == kindFolded {
-		p.meta.Folded--
-	}
-	if c.key[0] == kindMark {
-		p.meta.Marked--
-	}
-	p.put(c.key, c.value, c.present)
-	return nil
-}
-
-func readUndo(b []byte) ([]change, error) {
-	var out []change
-	for len(b) > 0 {
-		n, w := binary.Uvarint(b)
-		if w <= 0 || n == 0 || n > uint64(len(b)-w) {
-			return nil, errUndo
-		}
-		c := change{key: string(b[w : w+int(n)])}
-		b = b[w+int(n):]
-		n, w = binary.Uvarint(b)
-		if w <= 0 || n > uint64(len(b)-w)+1 {
-			return nil, errUndo
-		}
-		b = b[w:]
-		if n > 0 {
-			c.present, c.value = true, bytes.Clone(b[:n-1])
-			b = b[n-1:]
-		}
-		out = append(out, c)
-	}
-	return out, nil
-}
-
-// trim drops the oldest undo records where there are too many; those of this step stay.
-func (p *projection) trim(keep int) error {
-	excess := p.meta.Undos - keep
-	if excess <= keep/undoSlack {
-		return nil
-	}
-	lo := append(numPrefix(p.num), kindUndo)
-	n := 0
-	for kv, err := range p.records.Scan(lo, append(numPrefix(p.num), kindUndo+1), false) {
-		if err != nil {
-			return err
-		}
-		if n++; n <= excess {
-			continue
-		}
-		floor, ok := readOrder(kv.Key[len(lo):])
-		if !ok {
-			return fmt.Errorf("plugin state %d: %w", p.num, errUndo)
-		}
-		p.ops = append(p.ops, graph.Op{Kind: graph.DelRange, Key: lo, Value: bytes.Clone(kv.Key)})
-		p.meta.Floor, p.meta.Undos = floor, p.meta.Undos-excess
-		break
 	}
 	return nil
 }
@@ -382,6 +291,9 @@ func (p *projection) take() ([]graph.Op, error) {
 		} else {
 			ops = append(ops, graph.Op{Kind: graph.Del, Key: p.key(n.key)})
 		}
+		if p.meta.Root != 0 && n.key[0] == kindState {
+			ops = append(ops, p.gone(n))
+		}
 	}
 	b, err := json.Marshal(p.meta)
 	if err != nil {
@@ -392,7 +304,7 @@ func (p *projection) take() ([]graph.Op, error) {
 
 // committed is called once the ops are in the store; most bounds what is kept of them in memory.
 func (p *projection) committed(most int) {
-	p.ops, p.ahead = nil, prefetch{}
+	p.ops, p.first, p.ahead = nil, nil, prefetch{}
 	p.over.committed()
 	if p.over.bytes > most {
 		p.over, p.whole = newOverlay(), false

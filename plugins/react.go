@@ -206,20 +206,8 @@ func (a *reactor) input(m *graph.Message, timer string, again bool) (in []byte, 
 // outcome says whether the state that readers see has folded a message, and whether it marked it.
 func (h *Host) outcome(s *slot, k graph.Key) (folded, marked bool, err error) {
 	h.state.RLock()
-	num := s.pub.num
-	h.state.RUnlock()
-	if folded, err = h.holds(num, string(kindFolded)+string(k.ID[:])); err == nil && folded {
-		marked, err = h.holds(num, orderKey(kindMark, k))
-	}
-	return folded, marked, err
-}
-
-func (h *Host) holds(num uint32, key string) (bool, error) {
-	_, err := h.records.Get(append(numPrefix(num), key...))
-	if errors.Is(err, graph.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
+	defer h.state.RUnlock()
+	return h.stored(s).outcome(k)
 }
 
 // call runs react and sends what it answers. done is written with the last draft, or by itself where there is none. A trap or refusal is

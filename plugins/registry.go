@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"plexus/graph"
 	"plexus/plugins/internal/meter"
@@ -17,20 +18,26 @@ import (
 
 const registryKind = 'r'
 
+// stateFormat is how projections lie on disk; those of another are made anew.
+const stateFormat = 2
+
 // registered is the record of a slot: which projection readers see, and what made it.
 type registered struct {
-	Num      uint32 `json:"num"`
-	File     string `json:"file"`
-	Schedule int    `json:"schedule"`
+	Format   int         `json:"format"`
+	Num      uint32      `json:"num"`
+	File     string      `json:"file"`
+	Schedule int         `json:"schedule"`
+	Build    *registered `json:"build,omitempty"` // what is being made beside it
 }
+
+func (r *registered) valid() bool { return r.Format == stateFormat && r.Schedule == meter.Schedule }
 
 func registryKey(k slotKey) []byte {
 	b := append([]byte{registryKind}, k.space[:]...)
 	return append(b, k.name...)
 }
 
-// readRegistry opens the slots on disk and drops projections none of them owns: builds that a crash cut short, and states made by
-// another file or gas schedule than the Space has now.
+// readRegistry opens the slots on disk and drops projections none of them owns: those of plugins that the Space has no more, or made by another gas schedule.
 func (h *Host) readRegistry(ctx context.Context) error {
 	var ops []graph.Op
 	owned := []uint32{}
@@ -43,7 +50,6 @@ func (h *Host) readRegistry(ctx context.Context) error {
 		if err := json.Unmarshal(kv.Value, &r); err != nil || len(kv.Key) < 34 {
 			return fmt.Errorf("plugin registry is damaged: %w", errors.Join(err, errUndo))
 		}
-		h.nextNum = max(h.nextNum, r.Num)
 		k := slotKey{name: string(kv.Key[33:])}
 		copy(k.space[:], kv.Key[1:])
 		space, err := h.log.Space(k.space)
@@ -52,23 +58,57 @@ func (h *Host) readRegistry(ctx context.Context) error {
 				return err
 			}
 		}
-		sp := wanted[k.space][k.name]
-		if bad[k.space][k.name].err != nil {
-			sp = h.before(ctx, r.File, k.name)
+		var more []uint32
+		if sp := wanted[k.space][k.name]; sp != nil || bad[k.space][k.name].err != nil {
+			if more, err = h.reopen(ctx, space, k.name, &r, sp); err != nil {
+				return err
+			}
 		}
-		if sp == nil || sp.file.cid != r.File || r.Schedule != meter.Schedule {
+		if len(more) == 0 {
 			ops = append(ops, graph.Op{Kind: graph.Del, Key: bytes.Clone(kv.Key)})
-			continue
 		}
-		owned = append(owned, r.Num)
-		if err := h.addSlot(space, sp, r.Num); err != nil {
-			return err
-		}
+		owned = append(owned, more...)
 	}
 	return h.records.ApplyNoSync(append(ops, gaps(owned)...)...)
 }
 
-// before returns the plugin that ran until another file was pinned which can't, nil where it isn't here any more.
+// reopen makes the slot of a record and returns the projections that it owns; none where what it was made by isn't here any more. sp is the plugin that shall run, nil
+// where that can't: what ran goes on beside the build of another, or in its place.
+func (h *Host) reopen(ctx context.Context, space *graph.Space, name string, r *registered, sp *spec) (owned []uint32, err error) {
+	if sp != nil && r.Build != nil && r.Build.File != sp.file.cid {
+		r.Build = nil
+	}
+	ran := sp
+	if sp == nil || sp.file.cid != r.File {
+		ran = h.before(ctx, r.File, name)
+	}
+	if ran == nil && r.Build != nil && sp != nil {
+		r, ran = r.Build, sp
+	}
+	if ran == nil || !r.valid() {
+		return nil, ctx.Err()
+	}
+	s, err := h.addSlot(space, ran, r.Num)
+	if err != nil {
+		return nil, err
+	}
+	owned = append(owned, r.Num)
+	if s.cur.meta.Root != 0 {
+		owned = append(owned, s.cur.meta.Root)
+	}
+	if r.Build != nil && r.Build.valid() && sp != nil {
+		if s.build, err = openProjection(h.records, r.Build.Num); err != nil {
+			return nil, err
+		}
+		s.next, s.ended = sp, false
+		h.work[s] = true
+		owned = append(owned, r.Build.Num)
+	}
+	h.nextNum = max(h.nextNum, slices.Max(owned))
+	return owned, nil
+}
+
+// before returns the plugin that ran until another file was pinned, nil where it isn't here any more.
 func (h *Host) before(ctx context.Context, cid, name string) *spec {
 	for _, sp := range h.own {
 		if sp.file.cid == cid && sp.plugin.Name == name {
@@ -102,20 +142,20 @@ func gaps(owned []uint32) []graph.Op {
 }
 
 // addSlot opens a slot whose projection has a number.
-func (h *Host) addSlot(space *graph.Space, sp *spec, num uint32) error {
+func (h *Host) addSlot(space *graph.Space, sp *spec, num uint32) (*slot, error) {
 	p, err := openProjection(h.records, num)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s := &slot{space: space, spec: sp, cur: p, ended: h.started && p.meta.Whole && p.meta.Dirty == nil}
+	s := &slot{space: space, spec: sp, cur: p, ended: h.started && p.meta.Whole && p.meta.Ended && p.meta.Dirty == nil}
 	s.publish()
 	h.state.Lock()
 	h.slots[slotKey{space.ID(), sp.plugin.Name}] = s
 	h.state.Unlock()
-	if !s.ended {
+	if !s.ended || s.cur.meta.Moving {
 		h.work[s] = true
 	}
-	return nil
+	return s, nil
 }
 
 // broken is a pinned plugin that can't run.
@@ -226,11 +266,11 @@ func (h *Host) assign(ctx context.Context, id graph.ID) (ops []graph.Op, err err
 func (h *Host) want(k slotKey, space *graph.Space, sp *spec) ([]graph.Op, error) {
 	s := h.slots[k]
 	if s == nil {
-		num := h.number()
-		if err := h.addSlot(space, sp, num); err != nil {
+		s, err := h.addSlot(space, sp, h.number())
+		if err != nil {
 			return nil, err
 		}
-		op, err := register(k, sp, num)
+		op, err := s.register()
 		return []graph.Op{op}, err
 	}
 	if s.plugin() == sp {
@@ -242,9 +282,9 @@ func (h *Host) want(k slotKey, space *graph.Space, sp *spec) ([]graph.Op, error)
 
 // drop ends a slot.
 func (h *Host) drop(k slotKey, s *slot) []graph.Op {
-	ops := append(dropNum(s.cur.num), graph.Op{Kind: graph.Del, Key: registryKey(k)})
+	ops := append(s.cur.drop(), graph.Op{Kind: graph.Del, Key: registryKey(k)})
 	if s.build != nil {
-		ops = append(ops, dropNum(s.build.num)...)
+		ops = append(ops, s.build.drop()...)
 	}
 	h.state.Lock()
 	delete(h.slots, k)
@@ -263,7 +303,12 @@ func (h *Host) number() uint32 {
 	return h.nextNum
 }
 
-func register(k slotKey, sp *spec, num uint32) (graph.Op, error) {
-	b, err := json.Marshal(registered{Num: num, File: sp.file.cid, Schedule: meter.Schedule})
-	return graph.Op{Kind: graph.Set, Key: registryKey(k), Value: b}, err
+// register is the op that writes a slot's record.
+func (s *slot) register() (graph.Op, error) {
+	r := registered{Format: stateFormat, Num: s.cur.num, File: s.spec.file.cid, Schedule: meter.Schedule}
+	if s.build != nil {
+		r.Build = &registered{Format: stateFormat, Num: s.build.num, File: s.next.file.cid, Schedule: meter.Schedule}
+	}
+	b, err := json.Marshal(r)
+	return graph.Op{Kind: graph.Set, Key: registryKey(slotKey{s.space.ID(), s.spec.plugin.Name}), Value: b}, err
 }

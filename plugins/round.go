@@ -31,7 +31,7 @@ func (h *Host) round(ctx context.Context) (busy bool, err error) {
 	}
 	ops = append(ops, stepped...)
 	done := slices.Collect(maps.Keys(h.work))
-	maps.DeleteFunc(h.work, func(s *slot, _ bool) bool { return s.settled() })
+	maps.DeleteFunc(h.work, func(s *slot, _ bool) bool { return s.settled() && !s.cur.meta.Moving })
 	if err := h.commit(ops, done, cursor); err != nil {
 		return false, err
 	}
@@ -49,12 +49,20 @@ type level struct {
 func (h *Host) step(ctx context.Context) (ops []graph.Op, err error) {
 	levels := map[level][]*slot{}
 	for s := range h.work {
-		prepared, rush, err := h.prepare(s)
+		r, err := h.prepare(s)
 		if err != nil {
 			return nil, err
 		}
-		ops = append(ops, prepared...)
-		l := level{s.space.ID(), s.active().meta.Next, rush}
+		ops = append(ops, r.ops...)
+		if r.hold {
+			held, err := s.take()
+			if err != nil {
+				return nil, err
+			}
+			ops = append(ops, held...)
+			continue
+		}
+		l := level{s.space.ID(), s.active().meta.Next, r.rush}
 		levels[l] = append(levels[l], s)
 	}
 	for l, slots := range levels {
@@ -78,32 +86,55 @@ func (h *Host) step(ctx context.Context) (ops []graph.Op, err error) {
 
 // settle returns what is to be written for a slot; a build that has caught up takes over.
 func (h *Host) settle(s *slot) ([]graph.Op, error) {
-	ops, err := s.active().take()
-	if err != nil || s.build == nil || !s.ended {
+	over := s.build != nil && s.ended
+	layer := over && s.build.meta.Root != 0
+	if layer {
+		if err := s.build.surface(s.cur); err != nil {
+			return nil, err
+		}
+	}
+	ops, err := s.take()
+	if err != nil || !over {
 		return ops, err
 	}
-	ops = append(ops, dropNum(s.cur.num)...)
+	if !layer {
+		ops = append(ops, s.cur.drop()...)
+	}
 	s.cur, s.spec, s.build, s.next = s.build, s.next, nil, nil
-	op, err := register(slotKey{s.space.ID(), s.spec.plugin.Name}, s.spec, s.cur.num)
+	op, err := s.register()
 	return append(ops, op), err
 }
 
-// rebuild starts a projection from nothing beside the one readers see. That one is noted no more records, so it is marked wrong from the
-// start: should a crash cut the build short, nobody takes it for right.
+// take returns what is uncommitted of the projection that is folded.
+func (s *slot) take() ([]graph.Op, error) {
+	s.active().meta.Ended = s.ended
+	return s.active().take()
+}
+
+// rebuild starts a projection from nothing beside the one readers see.
 func (h *Host) rebuild(s *slot, sp *spec) ([]graph.Op, error) {
 	h.logger.Debug("plugin state is made anew", "plugin", sp.plugin.Name, "space", s.space.ID().String())
-	var ops []graph.Op
-	if s.build != nil {
-		ops = dropNum(s.build.num)
-	}
 	p, err := openProjection(h.records, h.number())
 	if err != nil {
 		return nil, err
 	}
+	return h.build(s, sp, p)
+}
+
+// build has a projection made beside the one readers see. That one is noted no more records, so it is marked wrong from the start on: should the build be
+// given up, nobody takes it for right.
+func (h *Host) build(s *slot, sp *spec, p *projection) (ops []graph.Op, err error) {
+	if s.build != nil {
+		ops = s.build.drop()
+	}
 	s.build, s.next, s.ended = p, sp, false
 	s.cur.touch(graph.Key{})
 	kept, err := s.cur.take()
-	return append(ops, kept...), err
+	if err != nil {
+		return nil, err
+	}
+	op, err := s.register()
+	return append(append(ops, kept...), op), err
 }
 
 // commit writes everything in one batch and shows it to readers.

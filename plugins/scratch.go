@@ -151,7 +151,7 @@ func (s *Scratch) commit() error {
 }
 
 // Hash is the state's, as docs/plugins.md §8 has it.
-func (s *Scratch) Hash() (string, error) { return hashState(s.host.records, s.slot.cur.num) }
+func (s *Scratch) Hash() (string, error) { return hashState(s.slot.cur.layers()) }
 
 // View asks a view of the state as it is.
 func (s *Scratch) View(ctx context.Context, view string, params json.RawMessage, caller graph.NodeID) (json.RawMessage, error) {

@@ -94,34 +94,6 @@ func (p *projection) touch(k graph.Key) {
 
 func keyOf(e *graph.Entry) graph.Key { return graph.Key{Time: e.Body().Time, ID: e.ID()} }
 
-// note takes a record of the arrival log to heart. What lies ahead of the fold will be met there.
-func (s *slot) note(r graph.Stored) error {
-	p, k := s.active(), keyOf(r.Entry)
-	s.ended = false
-	if k.Compare(p.meta.Next) >= 0 {
-		return nil
-	}
-	folded, err := p.folded(k.ID)
-	if err != nil {
-		return err
-	}
-	if r.Event == graph.Withdrawn {
-		if folded {
-			p.touch(k)
-		}
-		return nil
-	}
-	m, ok := r.Entry.Message()
-	if folded || !ok {
-		return nil
-	}
-	accepted, err := s.accepts(p, m)
-	if accepted {
-		p.touch(k)
-	}
-	return err
-}
-
 func (p *projection) folded(id graph.ID) (bool, error) {
 	_, ok, err := p.read(string(kindFolded) + string(id[:]))
 	return ok, err
@@ -144,27 +116,6 @@ func (s *slot) accepts(p *projection, m graph.Message) (bool, error) {
 	return false, nil
 }
 
-// attested compares what senders were seen as with what they are now.
-func (s *slot) attested(a Attestor) error {
-	p := s.active()
-	prefix := append(numPrefix(p.num), kindAuthor)
-	for kv, err := range p.records.Scan(prefix, append(numPrefix(p.num), kindAuthor+1), false) {
-		if err != nil {
-			return err
-		}
-		first, ok := readOrder(kv.Value)
-		if !ok || len(kv.Key) != len(prefix)+32 {
-			return fmt.Errorf("plugin state %d: %w", p.num, errUndo)
-		}
-		var node graph.NodeID
-		copy(node[:], kv.Key[len(prefix):])
-		if string(kv.Value[40:]) != attest(a, s.space.ID(), node) {
-			p.touch(first)
-		}
-	}
-	return nil
-}
-
 // attest is role and kind with a slash between.
 func attest(a Attestor, space graph.ID, node graph.NodeID) string {
 	if a == nil {
@@ -172,28 +123,6 @@ func attest(a Attestor, space graph.ID, node graph.NodeID) string {
 	}
 	role, kind := a.Attest(space, node)
 	return role + "/" + kind
-}
-
-// prepare takes out what is wrong with the active projection: by undo, or where that doesn't reach by a build from nothing. rush: readers would see
-// less than before, so that the slot must catch up before anything is committed.
-func (h *Host) prepare(s *slot) (ops []graph.Op, rush bool, err error) {
-	p := s.active()
-	d := p.meta.Dirty
-	if d == nil {
-		return nil, false, nil
-	}
-	if d.Compare(p.meta.Next) < 0 {
-		if d.Compare(p.meta.Floor) < 0 {
-			ops, err = h.rebuild(s, s.plugin())
-			return ops, false, err
-		}
-		if err := p.rollback(*d); err != nil {
-			return nil, false, err
-		}
-		rush = p.meta.Whole
-	}
-	p.meta.Dirty = nil
-	return nil, rush, nil
 }
 
 // pass folds at most budget messages (below zero: all) into slots of one Space that have come equally far.
@@ -232,7 +161,7 @@ func (h *Host) pass(ctx context.Context, slots []*slot, budget int) error {
 
 func (h *Host) trim(slots []*slot) error {
 	for _, s := range slots {
-		if err := s.active().trim(h.config.bounds.undo); err != nil {
+		if err := s.active().trim(h.config.bounds); err != nil {
 			return err
 		}
 	}
@@ -242,10 +171,14 @@ func (h *Host) trim(slots []*slot) error {
 // foldMessage calls the guest for one message, where it is for this plugin.
 func (h *Host) foldMessage(ctx context.Context, s *slot, m graph.Message, k graph.Key) error {
 	p := s.active()
-	if ok, err := s.accepts(p, m); !ok || err != nil {
+	ok, err := s.accepts(p, m)
+	if err != nil {
 		return err
 	}
-	p.journal = p.journal[:0]
+	if !ok {
+		return s.passed(p, m, k)
+	}
+	p.openMessage()
 	as, err := h.author(s, p, m.Sender, k)
 	if err != nil {
 		return err

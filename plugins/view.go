@@ -206,7 +206,7 @@ func (h *Host) read(ctx context.Context, sp *spec, s *slot, c *call) (outcome, e
 		return outcome{}, fmt.Errorf("another version of %s has just been pinned: ask again: %w", sp.plugin.Name, graph.ErrUnavailable)
 	}
 	c.spec = sp
-	c.state = &storedState{records: h.records, num: s.pub.num}
+	c.state = &storedState{layers: h.stored(s)}
 	c.world = &viewWorld{space: s.space, attestor: attestorOf(h.log.Rights()), names: names{}}
 	export := map[callKind]string{callView: abi.ExportView, callCommand: abi.ExportCommand, callReact: abi.ExportReact}[c.kind]
 	out, err := inst.run(ctx, export, c)
@@ -221,24 +221,22 @@ func attestorOf(r graph.Rights) Attestor {
 
 // storedState is the committed state, read only.
 type storedState struct {
-	records graph.Records
-	num     uint32
-	ahead   prefetch
+	layers
+	ahead prefetch
 }
 
+// stored is what readers see of a slot; under state.
+func (h *Host) stored(s *slot) layers { return layers{h.records, s.pub.num, s.pub.meta.above} }
+
 func (s *storedState) get(key string) ([]byte, bool, error) {
-	v, err := s.records.Get(append(numPrefix(s.num), "s"+key...))
-	if errors.Is(err, graph.ErrNotFound) {
-		return nil, false, nil
-	}
-	return v, err == nil, err
+	return s.layers.get("s" + key)
 }
 
 func (s *storedState) set(string, []byte) error { return trapReadOnly }
 func (s *storedState) del(string) error         { return trapReadOnly }
 
 func (s *storedState) next(prefix, behind string) (string, bool, error) {
-	key, ok, err := s.ahead.next(s.records, s.num, "s"+max(prefix, behind), behind == "" || behind < prefix)
+	key, ok, err := s.ahead.next(s.layers, "s"+max(prefix, behind), behind == "" || behind < prefix)
 	if err != nil || !ok || !strings.HasPrefix(key[1:], prefix) {
 		return "", false, err
 	}
@@ -300,16 +298,15 @@ func (h *Host) StateHash(ctx context.Context, space graph.ID, plugin string) (ha
 }
 
 // hashState is docs/plugins.md §8: keys and values in order, each with its length before it, then the marked messages.
-func hashState(r graph.Records, num uint32) (string, error) {
+func hashState(l layers) (string, error) {
 	sum := sha256.New()
 	sum.Write([]byte("plexus:state:1\x00"))
-	prefix := numPrefix(num)
 	var head []byte
-	for kv, err := range r.Scan(append(prefix, kindState), append(numPrefix(num), kindState+1), false) {
+	for kv, err := range l.state(string(kindState)) {
 		if err != nil {
 			return "", err
 		}
-		key := kv.Key[len(prefix)+1:]
+		key := kv.Key[1:]
 		head = binary.AppendUvarint(head[:0], uint64(len(key)))
 		head = append(head, key...)
 		head = binary.AppendUvarint(head, uint64(len(kv.Value)))
@@ -317,11 +314,11 @@ func hashState(r graph.Records, num uint32) (string, error) {
 		sum.Write(kv.Value)
 	}
 	sum.Write([]byte{0})
-	for kv, err := range r.Scan(append(prefix, kindMark), append(numPrefix(num), kindMark+1), false) {
+	for kv, err := range l.marks() {
 		if err != nil {
 			return "", err
 		}
-		sum.Write(kv.Key[len(prefix)+1:])
+		sum.Write(kv.Key[1:])
 		sum.Write(kv.Value[:1])
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil

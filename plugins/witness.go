@@ -44,6 +44,16 @@ func (h *Host) Witnesses(space graph.ID) ([]Witness, error) {
 	return out, nil
 }
 
+// Running is the CID of the file whose state readers see under a plugin's name; "" for none.
+func (h *Host) Running(space graph.ID, plugin string) string {
+	h.state.RLock()
+	defer h.state.RUnlock()
+	if s := h.slots[slotKey{space, plugin}]; s != nil {
+		return s.pub.spec.file.cid
+	}
+	return ""
+}
+
 // hashed is the hash of one edition of a slot's state.
 type hashed struct {
 	edition uint64
@@ -55,7 +65,7 @@ func (h *Host) hashOf(s *slot) (string, error) {
 	if have := s.hashed.Load(); have != nil && have.edition == s.pub.edition {
 		return have.hash, nil
 	}
-	hash, err := hashState(h.records, s.pub.num)
+	hash, err := hashState(h.stored(s))
 	if err == nil {
 		s.hashed.Store(&hashed{s.pub.edition, hash})
 	}
