@@ -47,6 +47,7 @@ func (n *Node) Status(ctx context.Context) (client.Status, error) {
 	for _, p := range n.peers.Peers() {
 		s.Peers = append(s.Peers, n.peerStatus(p))
 	}
+	s.Disagree = n.disagreements(graph.ID{})
 	return s, ctx.Err()
 }
 

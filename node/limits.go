@@ -57,5 +57,17 @@ const (
 	firstFetch      = time.Second           // before a plugin file is asked for again; doubles up to …
 	lastFetch       = 30 * time.Second      // … this: a member that has it may come at any time
 	unfitFetch      = time.Hour             // before one that can't be a plugin is: another release may take it
+	firstCompare    = 10 * time.Second      // before the first comparison of plugin states: they have just been opened
+	compareEvery    = time.Minute           // with each member: two digests say whether there is anything to compare
+	secondLook      = 3 * time.Second       // before a difference counts: rights reach plugins within one
+	maxDifferences  = 1024                  // plugin states that differ, remembered: more are the same trouble
+	maxSettled      = 4096                  // Spaces by member that need no comparison as they stand; beyond, all are compared again
+	prefixWork      = 2 * time.Minute       // of folding for members who look for where they part …
+	prefixShare     = 4                     // … and in the long run a quarter of one core
+	prefixKept      = time.Minute           // after the last question
+	maxRounds       = 32                    // of a bisect: 64 prefixes at a time find one of a million in four, 2 at a time in twenty
+	maxAsks         = 8                     // of one round: a member that folds a large Space says that it is late
+	askAgain        = 2 * time.Second       // before a member that is asked too much is asked again, and so much longer each time
+	hashedBytes     = 512 << 20             // of states hashed in one round: a second or two
 	findScan        = 1000                  // records read at a time by a filter no index serves
 )

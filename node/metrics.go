@@ -17,7 +17,7 @@ import (
 type metrics struct {
 	node *Node
 
-	spaces, entries, messages, held, forks, refused, nodes, hosts, peers, behind, uptime *prometheus.Desc
+	spaces, entries, messages, held, forks, refused, nodes, hosts, peers, behind, disagree, uptime *prometheus.Desc
 }
 
 // newMetrics returns the handler of /metrics.
@@ -38,6 +38,7 @@ func newMetrics(n *Node) http.Handler {
 		hosts:    desc("hosts", "Hosts of the Network that aren't revoked."),
 		peers:    desc("peers_connected", "Other hosts connected now."),
 		behind:   desc("peers_differing", "Connected hosts whose copy of some Space differed at the last exchange."),
+		disagree: desc("plugin_states_differing", "Plugin states of members that differ from this host's though both hold the same messages."),
 		uptime:   desc("uptime_seconds", "Seconds since the start."),
 	})
 	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{MaxRequestsInFlight: 1})
@@ -46,7 +47,7 @@ func newMetrics(n *Node) http.Handler {
 // Describe is prometheus.Collector's.
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		m.spaces, m.entries, m.messages, m.held, m.forks, m.refused, m.nodes, m.hosts, m.peers, m.behind, m.uptime,
+		m.spaces, m.entries, m.messages, m.held, m.forks, m.refused, m.nodes, m.hosts, m.peers, m.behind, m.disagree, m.uptime,
 	} {
 		ch <- d
 	}
@@ -111,6 +112,7 @@ func (m *metrics) members(gauge func(*prometheus.Desc, float64, ...string)) {
 	gauge(m.hosts, hosts)
 	gauge(m.peers, peers)
 	gauge(m.behind, behind)
+	gauge(m.disagree, float64(len(status.Disagree)))
 	gauge(m.uptime, status.Uptime)
 }
 

@@ -45,7 +45,8 @@ type Config struct {
 	Now     func() time.Time // nil: time.Now
 	Logger  *slog.Logger     // nil: discards
 
-	disk store.Options // tests: another file system
+	disk   store.Options                                      // tests: another file system
+	astray func(plugin string, message graph.ID) (why string) // tests: plugins.Config.Astray
 }
 
 func (c *Config) fill() error {
@@ -106,6 +107,11 @@ type Node struct {
 	peers    *p2p.Host // nil: alone
 	plugins  *plugins.Host
 	fetching fetching // of plugin files
+
+	comparing comparing  // plugin states, with members
+	prefixes  prefixes   // of plugin states, for members
+	bisecting sync.Mutex // one search at a time
+
 	gateway  *gateway
 	handler  *api.Handler
 	listener net.Listener // nil: no HTTP
@@ -165,7 +171,7 @@ func (n *Node) openEdges() (err error) {
 		return err
 	}
 	n.plugins, err = plugins.Open(plugins.Config{
-		Log: n.log, CacheDir: n.cfg.Cache, FileDir: filepath.Join(n.cfg.Dir, "plugins"), Files: n.cfg.Plugins, Logger: n.cfg.Logger,
+		Log: n.log, CacheDir: n.cfg.Cache, FileDir: filepath.Join(n.cfg.Dir, "plugins"), Files: n.cfg.Plugins, Logger: n.cfg.Logger, Astray: n.cfg.astray,
 	})
 	if err != nil {
 		return fmt.Errorf("open plugins: %w", err)
@@ -201,7 +207,7 @@ func rootCause(err error) error {
 func (n *Node) openPeers() (err error) {
 	c := n.cfg.P2P
 	c.Key, c.Log, c.Network, c.Now, c.Logger = n.keys.host, n.log, n.network(), n.cfg.Now, n.cfg.Logger
-	c.Files = lent{n}
+	c.Files, c.Witness = lent{n}, witness{n}
 	if n.peers, err = p2p.New(c); err != nil {
 		return fmt.Errorf("open peer-to-peer host: %w", err)
 	}

@@ -45,6 +45,11 @@ func (n *Node) Plugins(ctx context.Context, spaceID string) ([]client.Plugin, er
 		out = append(out, p)
 	}
 	slices.SortFunc(out, func(a, b client.Plugin) int { return strings.Compare(a.Name, b.Name) })
+	for _, d := range n.disagreements(sp.ID()) {
+		if i := slices.IndexFunc(out, func(p client.Plugin) bool { return p.Name == d.Plugin }); i >= 0 {
+			out[i].Disagree = append(out[i].Disagree, d)
+		}
+	}
 	return out, nil
 }
 

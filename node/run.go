@@ -57,7 +57,7 @@ func (n *Node) Run(ctx context.Context) error {
 	base := start(fail, n.follow, n.tend)
 	var edge []*layer
 	if n.peers != nil {
-		edge = append(edge, start(fail, n.peers.Run, n.settleChains, n.fetchFiles))
+		edge = append(edge, start(fail, n.peers.Run, n.settleChains, n.fetchFiles, n.compare))
 		if err := n.joinFirst(ctx); err != nil {
 			fail(err)
 		}

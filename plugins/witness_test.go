@@ -3,10 +3,13 @@ package plugins
 // This file tests what is told of states: those that cover all there is, by their hash.
 
 import (
+	"bytes"
+	"os"
 	"strings"
 	"testing"
 
 	"plexus/graph"
+	"plexus/sdk/abi"
 )
 
 func TestWitnesses(t *testing.T) {
@@ -39,5 +42,33 @@ func TestWitnesses(t *testing.T) {
 	}
 	if w, err := r.host.Witnesses(graph.BlockID([]byte("x"))); err != nil || len(w) > 0 {
 		t.Errorf("of no Space: %+v, %v", w, err)
+	}
+}
+
+// nodeGuests are the files that the tests of node use: what each makes of a message differs by a byte, or it takes none.
+func nodeGuests() map[string][]byte {
+	guest := func(version string, value, code byte) []byte {
+		w := wasm{imports: []wasmImport{importRead, importSet, importWrite}}
+		w.funcs = []wasmFunc{
+			{export: abi.ExportFold, params: 1, results: 1, code: ops(
+				num(64), callFn(0), num(0), num(int64(value)), opStore, num(100), num(40), num(0), num(1), callFn(1), num(int64(code)))},
+			{export: abi.ExportView, params: 1, results: 1, code: ops(num(0), num(int64(value)), opStore, num(0), num(1), callFn(2), num(0))},
+		}
+		return w.build(abi.Plugin{Name: "count", Version: version, Accepts: []string{"x"}, Views: []abi.Command{{Name: "value"}}})
+	}
+	return map[string][]byte{"count1": guest("1", 1, 0), "count2": guest("2", 2, 0), "refuse": guest("3", 3, 16)}
+}
+
+func TestNodeGuests(t *testing.T) {
+	for name, want := range nodeGuests() {
+		path := "../node/testdata/" + name + ".wasm"
+		if os.Getenv("PLEXUS_UPDATE") != "" {
+			if err := os.WriteFile(path, want, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s isn't what is made here (PLEXUS_UPDATE=1 writes it): %v", path, err)
+		}
 	}
 }

@@ -25,6 +25,9 @@ type Plugins interface {
 	Pin(ctx context.Context, spaceID string, in client.Pin) (client.Pinned, error)
 	// Unpin takes a pin back: ErrNotFound where there is none of that name.
 	Unpin(ctx context.Context, spaceID, plugin string) error
+	// Bisect finds the first message at which a plugin's state here and at a member part. ErrUnavailable where the member isn't connected or can't
+	// say.
+	Bisect(ctx context.Context, spaceID, plugin string, in client.BisectAsk) (client.Bisection, error)
 }
 
 func commandRoutes() []route {
@@ -55,6 +58,10 @@ func commandRoutes() []route {
 		{
 			method: "DELETE", path: "/spaces/{id}/plugins/{name}", name: "unpinPlugin", summary: "Take a pin back", who: host,
 			action: give(http.StatusNoContent, unpin),
+		},
+		{
+			method: "POST", path: "/spaces/{id}/plugins/{name}/bisect", name: "bisectPlugin", who: host,
+			summary: "Find the first message that this host's engine and a member's make different things of", action: take(http.StatusOK, bisect),
 		},
 	}
 }
@@ -98,6 +105,13 @@ func unpin(x *exchange) (none, error) {
 		return none{}, invalid("this node runs no plugins", "")
 	}
 	return none{}, x.h.cfg.Plugins.Unpin(x.r.Context(), x.r.PathValue("id"), x.r.PathValue("name"))
+}
+
+func bisect(x *exchange, in client.BisectAsk) (client.Bisection, error) {
+	if x.h.cfg.Plugins == nil {
+		return client.Bisection{}, invalid("this node runs no plugins", "")
+	}
+	return x.h.cfg.Plugins.Bisect(x.r.Context(), x.r.PathValue("id"), x.r.PathValue("name"), in)
 }
 
 func listPlugins(x *exchange) ([]client.Plugin, error) {

@@ -34,6 +34,10 @@ func (echo) Pin(_ context.Context, space string, in client.Pin) (client.Pinned, 
 	return client.Pinned{File: in.CID, Plugins: []string{space, in.Name, fmt.Sprint(len(in.Wasm))}}, nil
 }
 
+func (echo) Bisect(_ context.Context, space, plugin string, in client.BisectAsk) (client.Bisection, error) {
+	return client.Bisection{Space: space, Plugin: plugin, Peer: in.Peer, Agree: true}, nil
+}
+
 func (echo) React(_ context.Context, _, plugin, _ string, on bool) error {
 	if plugin != "p" || !on {
 		return fmt.Errorf("plugin %s doesn't react: %w", plugin, graph.ErrInvalid)

@@ -15,6 +15,8 @@ type Status struct {
 	Offline  bool          `json:"offline,omitempty"`
 	Spaces   []SpaceStatus `json:"spaces"`
 	Peers    []PeerStatus  `json:"peers"`
+
+	Disagree []Disagreement `json:"disagree,omitempty"` // members whose plugin states differ from this host's
 }
 
 // SpaceStatus is one Space's state on this host.

@@ -26,6 +26,26 @@ type Plugin struct {
 	Fault    string         `json:"fault,omitempty"`  // why a pinned plugin can't run: what ran before goes on, or name and file alone are known
 	Pinned   bool           `json:"pinned,omitempty"` // by an admin, in this Space; else it is the node's own
 	State    string         `json:"state"`            // one of the States below
+
+	Disagree []Disagreement `json:"disagree,omitempty"` // members whose state differs though they hold the same messages
+}
+
+// Disagreement is a member whose state of a plugin differs from this host's, although both hold the same messages and run the same file: one of their
+// engines is wrong, or what one keeps is damaged. Which one, BisectPlugin helps to see.
+type Disagreement struct {
+	Space  string    `json:"space"`
+	Plugin string    `json:"plugin"`
+	File   string    `json:"file"`  // CID
+	Peer   string    `json:"peer"`  // the member's host
+	Since  string    `json:"since"` // when it was found
+	Here   StateHash `json:"here"`
+	There  StateHash `json:"there"`
+}
+
+// StateHash is a plugin's state by its hash, and what made it.
+type StateHash struct {
+	Hash   string `json:"hash"`
+	Engine string `json:"engine"` // name, version, machine, compiler or interpreter
 }
 
 // The states of a plugin here.
@@ -113,4 +133,42 @@ func (c *Client) React(ctx context.Context, spaceID, plugin string, on bool) err
 	}
 	_, err = c.call(ctx, request{method: http.MethodPut, path: pluginPath(spaceID, plugin) + "/react", body: body, replayable: true}, nil)
 	return err
+}
+
+// BisectAsk is the body of POST /spaces/{id}/plugins/{name}/bisect.
+type BisectAsk struct {
+	Peer string `json:"peer,omitempty"` // a member's host; "": one that differs, or else any that is connected
+}
+
+// Bisection is the first message at which a plugin's state here and at a member part, or that they agree.
+type Bisection struct {
+	Space   string   `json:"space"`
+	Plugin  string   `json:"plugin"`
+	File    string   `json:"file"` // CID
+	Peer    string   `json:"peer"`
+	Agree   bool     `json:"agree"`
+	Message *Message `json:"message,omitempty"` // the first of which they make different things
+	Here    *Judged  `json:"here,omitempty"`    // what this host makes of it
+	There   *Judged  `json:"there,omitempty"`
+	Until   string   `json:"until,omitempty"`   // they agree up to this entry; from here on they hold different messages
+	Damaged string   `json:"damaged,omitempty"` // the host whose kept state isn't what the messages give, though the engines agree
+	Note    string   `json:"note,omitempty"`
+	Rounds  int      `json:"rounds"`
+	Seconds float64  `json:"seconds"`
+}
+
+// Judged is what an engine made of one message, and the state after it.
+type Judged struct {
+	StateHash
+	Outcome string `json:"outcome"` // folded, refused, trapped; "": it isn't for the plugin
+	Reason  string `json:"reason,omitempty"`
+	Gas     int64  `json:"gas"`
+}
+
+// BisectPlugin finds the first message that this host's engine and a member's make different things of. It takes the host's access key, and
+// folds the Space anew on both: seconds, or minutes for a large one.
+func (c *Client) BisectPlugin(ctx context.Context, spaceID, plugin string, in BisectAsk) (Bisection, error) {
+	var out Bisection
+	err := c.post(ctx, pluginPath(spaceID, plugin)+"/bisect", in, &out, false)
+	return out, err
 }
