@@ -180,7 +180,7 @@ func (n *Node) openEdges() (err error) {
 		return err
 	}
 	n.handler = api.New(api.Config{
-		Accounts: n, Directory: n, Inbox: n, Views: n, Admin: n, Plugins: n, P2A: n.gateway, Callers: n.gateway,
+		Accounts: n, Directory: n, Inbox: n, Views: n, Admin: n, Plugins: n, Skills: n, P2A: n.gateway, Callers: n.gateway,
 		MCP:  api.NewMCP(n, api.MCPOptions{Version: n.cfg.Version, NoAuth: n.cfg.NoAuth}),
 		Page: n.cfg.Page, Metrics: newMetrics(n), NoAuth: n.cfg.NoAuth, Hosts: n.cfg.hosts(), Version: n.cfg.Version, Logger: n.cfg.Logger,
 	})

@@ -18,6 +18,7 @@ type Config struct {
 	Views     Views
 	Admin     Admin
 	Plugins   Plugins // nil: no plugins, no commands
+	Skills    Skills  // nil: none
 	P2A       P2A     // nil, as Callers: no callers
 	Callers   Callers
 

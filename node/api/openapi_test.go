@@ -43,6 +43,7 @@ var served = []string{
 	"GET /spaces/{id}/messages",
 	"GET /spaces/{id}/messages/{mid}/sse",
 	"GET /spaces/{id}/plugins",
+	"GET /spaces/{id}/plugins/{name}/skill",
 	"GET /spaces/{id}/plugins/{name}/state",
 	"GET /spaces/{id}/plugins/{name}/views/{view}",
 	"GET /spaces/{id}/sse",
