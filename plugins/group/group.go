@@ -108,7 +108,7 @@ func fold(s plugin.State, m plugin.Message) error {
 		foldResult(s, id, g, job, w)
 	case Reassign:
 		n, _ := part(s, job, w)
-		assign(s, id, g, job, n, w.time)
+		assign(s, id, g, job, n, w.content.Get("node").Text(), w.time)
 	case Merge:
 		foldMerge(s, id, g, job, w)
 	}

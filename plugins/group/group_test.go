@@ -195,10 +195,10 @@ func TestMapReduceWithAStraggler(t *testing.T) {
 	r := newTrial(t)
 	g := r.made(plugin.Map{"temporary": true})
 	j := r.say(10, "ann", Job, plugin.Map{"parts": parts("a", "b"), "timeout_s": 60}, "", []string{g})
-	r.say(20, "bob", Result, number(0), "", []string{j})
+	a := r.say(20, "bob", Result, number(0), "", []string{j})
 	r.say(20, "bob", Result, number(0), "handed this part in already", []string{j})
 	r.say(70, "bob", Reassign, number(1), "before its time is up", []string{j})
-	r.say(71, "bob", Reassign, number(0), "has its result", []string{j})
+	r.say(71, "bob", Reassign, number(0), "has its result", []string{j, a})
 	r.say(71, "cem", Reassign, number(1), "doesn't permit assign", []string{j})
 	r.say(71, "ann", Merge, nil, "no result yet", []string{j})
 	if v, _ := r.View("work", plugin.Map{"group": g}, "cem"); v.Get("jobs").Len() != 1 {

@@ -24,7 +24,7 @@ func foldJob(s plugin.State, id string, g plugin.Value, w word) {
 			v["capability"] = capability
 		}
 		if n == 0 || !c.pipeline { // there each begins when the one before is done
-			node := c.choose(capability, nil)
+			node := c.choose(p.Get("node").Text(), capability, nil)
 			v["node"], v["since"] = node, w.time
 			if node != "" {
 				v["tried"] = []string{node}
@@ -33,6 +33,24 @@ func foldJob(s plugin.State, id string, g plugin.Value, w word) {
 		s.SetValue("p/"+w.message+"/"+four(n), v)
 		n++
 	}
+}
+
+// named are a new job's parts with who gets each, so that its author's word decides it, whatever arrives late; and those Nodes.
+func named(s plugin.State, id string, g plugin.Value, author string, parts plugin.Value) (out []any, nodes []string) {
+	c := newCrew(s, id, g, plugin.Encode(plugin.Map{"sender": author}))
+	for p := range parts.Items() {
+		part := plugin.MapOf(p)
+		if !c.pipeline || len(out) == 0 {
+			node := c.choose(p.Get("node").Text(), p.Get("capability").Text(), nil)
+			if part["node"] = node; node == "" {
+				delete(part, "node")
+			} else if !slices.Contains(nodes, node) {
+				nodes = append(nodes, node)
+			}
+		}
+		out = append(out, part)
+	}
+	return out, nodes
 }
 
 // crew are those who may get parts of a job: in a pipeline all its members, else whom the job's author may ask; and how many parts each has.
@@ -54,24 +72,26 @@ func newCrew(s plugin.State, id string, g, j plugin.Value) *crew {
 	return c
 }
 
-// choose gives a part to the one with the fewest who can do it and hasn't had it; of equals the one that joined first.
-func (c *crew) choose(capability string, tried []string) (best string) {
+// choose gives a part to the one who is wanted, where it can do it and hasn't had it; else to the one with the fewest parts of those who can;
+// of equals the one that joined first.
+func (c *crew) choose(wanted, capability string, tried []string) (best string) {
 	for _, m := range c.members {
-		if best != "" && c.load[m.node] >= c.load[best] || slices.Contains(tried, m.node) {
-			continue
-		}
-		if capability == "" || slices.Contains(m.capabilities, capability) {
+		able := (capability == "" || slices.Contains(m.capabilities, capability)) && !slices.Contains(tried, m.node)
+		if able && (m.node == wanted || best == "" || c.load[m.node] < c.load[best]) {
 			best = m.node
+		}
+		if able && m.node == wanted {
+			break
 		}
 	}
 	c.load[best]++
 	return best
 }
 
-// assign gives a part to the one of its candidates that has the fewest unfinished parts of this job and hasn't had this one; of equals
-// the one that joined first. In a pipeline it is the next in line.
-func assign(s plugin.State, id string, g plugin.Value, job, n string, now int64) {
-	best, tried := heir(s, id, g, job, n)
+// assign gives a part to the one who is wanted, or to the one of its candidates that has the fewest unfinished parts of this job and hasn't had this
+// one; of equals the one that joined first. In a pipeline it is the next in line.
+func assign(s plugin.State, id string, g plugin.Value, job, n, wanted string, now int64) {
+	best, tried := heir(s, id, g, job, n, wanted)
 	changes := plugin.Map{"node": best, "since": now}
 	if best != "" {
 		changes["tried"] = append(tried, best)
@@ -80,7 +100,7 @@ func assign(s plugin.State, id string, g plugin.Value, job, n string, now int64)
 }
 
 // heir is who gets a part next, "" where there is nobody left, and who had it before.
-func heir(s plugin.State, id string, g plugin.Value, job, n string) (best string, tried []string) {
+func heir(s plugin.State, id string, g plugin.Value, job, n, wanted string) (best string, tried []string) {
 	p, c := s.Value("p/"+job+"/"+n), newCrew(s, id, g, s.Value("j/"+job))
 	tried = p.Get("tried").Texts()
 	for key, raw := range s.Scan("p/" + job + "/") {
@@ -88,7 +108,7 @@ func heir(s plugin.State, id string, g plugin.Value, job, n string) (best string
 			c.load[v.Get("node").Text()]++
 		}
 	}
-	return c.choose(p.Get("capability").Text(), tried), tried
+	return c.choose(wanted, p.Get("capability").Text(), tried), tried
 }
 
 // part finds which part a message is about: content.part, its number from 0.
@@ -114,7 +134,7 @@ func foldResult(s plugin.State, id string, g plugin.Value, job string, w word) {
 	}
 	i, _ := w.content.Get("part").Int()
 	if after := s.Value("p/" + job + "/" + four(i+1)); after != nil && after.Get("node") == nil {
-		assign(s, id, g, job, four(i+1), w.time)
+		assign(s, id, g, job, four(i+1), "", w.time)
 	}
 }
 

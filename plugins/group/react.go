@@ -74,7 +74,7 @@ func stragglers(s plugin.State, job string, j plugin.Value, now int64) (out []pl
 		since, _ := p.Get("since").Int()
 		switch at := since + timeout; {
 		case at < now:
-			out = append(out, reassign(s, job, i))
+			out = append(out, reassign(s, job, i, ""))
 		case next == 0 || at < next:
 			next = at
 		}
@@ -82,11 +82,14 @@ func stragglers(s plugin.State, job string, j plugin.Value, now int64) (out []pl
 	return out, next
 }
 
-// reassign gives a part away, and tells who had it, since that Node may still hand it in, and who has it now.
-func reassign(s plugin.State, job string, part int) plugin.Draft {
+// reassign gives a part to the one who is wanted, or next, and tells it; and who had it, since that Node may still hand it in.
+func reassign(s plugin.State, job string, part int, wanted string) plugin.Draft {
 	n, id := four(int64(part)), s.Value("j/"+job).Get("group").Text()
-	to, _ := heir(s, id, s.Value("g/"+id), job, n)
+	to, _ := heir(s, id, s.Value("g/"+id), job, n, wanted)
 	d := plugin.Draft{Type: Reassign, Content: plugin.Map{"part": part}, Parents: []string{job}, Key: job + " " + n}
+	if to != "" {
+		d.Content["node"] = to
+	}
 	for _, node := range []string{s.Value("p/" + job + "/" + n).Get("node").Text(), to} {
 		if node != "" {
 			d.Nodes = append(d.Nodes, node)
@@ -108,8 +111,8 @@ func joined(s plugin.State, id string, e plugin.Event) (out []plugin.Draft) {
 			if p.Get("node") == nil || p.Get("node").Text() != "" || p.Get("result") != nil || len(out) == maxParts {
 				continue
 			}
-			if to, _ := heir(s, id, g, job, four(int64(i))); to == e.Message.Sender {
-				out = append(out, reassign(s, job, i))
+			if to, _ := heir(s, id, g, job, four(int64(i)), e.Message.Sender); to == e.Message.Sender {
+				out = append(out, reassign(s, job, i, to))
 			}
 		}
 	}

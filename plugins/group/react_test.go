@@ -124,3 +124,52 @@ func TestNoTimeoutNoTimer(t *testing.T) {
 	r.reacts(11, "ann", plugin.Event{Timer: "x"}, 0)
 	r.reacts(11, "ann", message("x", Job, "ann"), 0)
 }
+
+// A result arrives late and sorts before the reassignment, whose author didn't know it: the one who stood in isn't told that the part isn't
+// its, and the merge that took its result holds.
+func TestALateResultDoesntVoidWhoStoodIn(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		r := newTrial(t)
+		g := r.made(nil)
+		j := r.say(10, "ann", Job, jobOf("any", "any"), "", []string{g})
+		if late {
+			r.say(12, "bob", Result, plugin.Map{"part": 0}, "", []string{j})
+		}
+		r.say(21, "ann", Reassign, plugin.Map{"part": 0, "node": "cem"}, "", []string{j})
+		stood := r.say(22, "cem", Result, plugin.Map{"part": 0}, "", []string{j})
+		second := r.say(23, "cem", Result, plugin.Map{"part": 1}, "", []string{j})
+		r.say(24, "ann", Merge, nil, "", []string{j, stood, second})
+		if got := r.job(j); got != "merged any:done:cem any:done:cem" {
+			t.Errorf("late %v: %s", late, got)
+		}
+	}
+}
+
+// Whom a job's author names has the part, however many others have joined since; who can't do it is passed over.
+func TestTheAuthorsChoiceHolds(t *testing.T) {
+	r := newTrial(t)
+	g := r.made(nil)
+	d, err := r.Command("split", plugin.Map{"group": g, "parts": jobOf("any", "any", "cem", "welding")["parts"]}, "ann")
+	if err != nil || !slices.Equal(d[0].Nodes, []string{"bob", "cem"}) {
+		t.Fatalf("%v %v", d, err)
+	}
+	var got []string
+	for _, p := range d[0].Content["parts"].([]any) {
+		node, _ := p.(plugin.Map)["node"].(string)
+		got = append(got, node)
+	}
+	if !slices.Equal(got, []string{"bob", "cem", "cem", ""}) {
+		t.Errorf("the command names %v", got)
+	}
+	named := func(node, capability string) plugin.Map {
+		return plugin.Map{"name": "p", "node": node, "capability": capability}
+	}
+	j := r.say(10, "ann", Job, plugin.Map{"parts": []any{named("cem", ""), named("cem", "bob"), named("eve", "")}}, "", []string{g})
+	if got := r.job(j); got != "running p:assigned:cem p:assigned:bob p:assigned:bob" {
+		t.Error(got)
+	}
+	d, err = r.Command("reassign", plugin.Map{"job": j, "part": 2, "node": "cem"}, "ann")
+	if err != nil || d[0].Content["node"] != "cem" || !slices.Equal(d[0].Nodes, []string{"bob", "cem"}) {
+		t.Errorf("%v %v", d, err)
+	}
+}

@@ -220,7 +220,7 @@ func mayWork(s plugin.State, id, job string, g plugin.Value, w word) error {
 		return plugin.Refusal("this part isn't yours")
 	case w.what == Result:
 		return once(s, job, w)
-	case p.Get("result") != nil:
+	case p.Get("result") != nil && (w.message == "" || s.HappenedBefore(p.Get("result").Text(), w.message)): // a result that it didn't know stays, and so does its word
 		return plugin.Refusal("this part has its result")
 	}
 	if err := allowed(s, id, g, w.node, "assign"); err != nil && !author {

@@ -228,6 +228,13 @@ func say(s plugin.State, q plugin.Query, what string) ([]plugin.Draft, error) {
 	}
 	d := plugin.Draft{Type: what, Content: content(q), Nodes: w.nodes, Parents: append([]string{subject}, w.parents...)}
 	switch what {
+	case Job:
+		parts, asked := named(s, id, g, q.Caller, q.Params.Get("parts"))
+		d.Content["parts"], d.Nodes = parts, append(d.Nodes, asked...)
+	case Reassign:
+		n, _ := q.Params.Get("part").Int()
+		again := reassign(s, job, int(n), q.Params.Get("node").Text())
+		d.Content, d.Nodes = again.Content, append(d.Nodes, again.Nodes...)
 	case Result:
 		d.Nodes = append(d.Nodes, s.Value("j/"+job).Get("sender").Text())
 	case Role:
