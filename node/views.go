@@ -5,23 +5,39 @@ package node
 import (
 	"context"
 	"encoding/json"
+	"iter"
 
 	"plexus/graph"
 )
 
 // View asks a plugin's view in a Space on behalf of a Node ("" for nobody).
 func (n *Node) View(ctx context.Context, spaceID, plugin, view string, params json.RawMessage, caller string) (json.RawMessage, error) {
-	sp, err := n.space(spaceID)
+	sp, id, err := n.viewed(spaceID, caller)
 	if err != nil {
 		return nil, err
 	}
-	var id graph.NodeID
-	if caller != "" {
-		if id, err = graph.ParseNodeID(caller); err != nil {
-			return nil, notFound("Node", caller)
-		}
-	}
 	return n.plugins.View(ctx, sp.ID(), plugin, view, params, id)
+}
+
+// WatchView yields a view's answer and each one that differs from the last, as plugins.Host.Watch does.
+func (n *Node) WatchView(ctx context.Context, spaceID, plugin, view string, params json.RawMessage, caller string) iter.Seq2[json.RawMessage, error] {
+	sp, id, err := n.viewed(spaceID, caller)
+	if err != nil {
+		return func(yield func(json.RawMessage, error) bool) { yield(nil, err) }
+	}
+	return n.plugins.Watch(ctx, sp.ID(), plugin, view, params, id)
+}
+
+func (n *Node) viewed(spaceID, caller string) (*graph.Space, graph.NodeID, error) {
+	sp, err := n.space(spaceID)
+	if err != nil || caller == "" {
+		return sp, graph.NodeID{}, err
+	}
+	id, err := graph.ParseNodeID(caller)
+	if err != nil {
+		return nil, id, notFound("Node", caller)
+	}
+	return sp, id, nil
 }
 
 // StateHash returns the hash that equal replicas share, and whether the state covers all visible messages.

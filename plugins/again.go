@@ -10,12 +10,6 @@ import (
 	"plexus/graph"
 )
 
-// outlook is what tells one state of a slot from another.
-type outlook struct {
-	num            uint32
-	folded, marked uint64
-}
-
 // refuse notes a message that the fold has marked, and that the log is read so far. Where too many wait, the oldest is given up.
 func (a *reactor) refuse(k graph.Key, at graph.Pos) error {
 	records := a.host.records
@@ -76,10 +70,8 @@ func (a *reactor) again(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.host.state.RLock()
-	now := outlook{s.pub.num, s.pub.meta.Folded, s.pub.meta.Marked}
-	a.host.state.RUnlock()
-	if now == a.looked {
+	now, _ := a.host.outlook(slotKey{a.space.ID(), a.plugin})
+	if now.same(a.looked) {
 		return nil
 	}
 	keys, err := a.refusedKeys(maxRefused)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"strings"
 	"testing"
@@ -24,6 +25,10 @@ type failing struct{ err error }
 
 func (f failing) View(context.Context, string, string, string, json.RawMessage, string) (json.RawMessage, error) {
 	return json.RawMessage(`{}`), f.err
+}
+
+func (f failing) WatchView(context.Context, string, string, string, json.RawMessage, string) iter.Seq2[json.RawMessage, error] {
+	return func(yield func(json.RawMessage, error) bool) { yield(json.RawMessage(`{}`), f.err) }
 }
 
 func (f failing) StateHash(context.Context, string, string) (string, bool, error) {

@@ -74,13 +74,20 @@ func operation(t *route, reg huma.Registry) *huma.Operation {
 func success(t *route, reg huma.Registry) *huma.Response {
 	resp := &huma.Response{Description: http.StatusText(t.status)}
 	switch {
-	case t.outType == "text/event-stream":
+	case t.outType == streamType && t.watched:
+		resp.Description = answersDoc
+		resp.Content = content(t.outType, &huma.Schema{})
+	case t.outType == streamType:
 		resp.Description = "Server-Sent Events: id is the message ID, event is message, fork or withdrawn, data is a Message on one line"
 		resp.Content = content(t.outType, schemaOf(reg, reflect.TypeFor[client.Message]()))
 	case t.outType != "":
 		resp.Content = content(t.outType, &huma.Schema{Type: huma.TypeString, Format: "binary"})
 	case t.out != reflect.TypeFor[none]():
 		resp.Content = content("application/json", schemaOf(reg, t.out))
+	}
+	if t.watched && t.outType == "" {
+		resp.Content[streamType] = &huma.MediaType{Schema: &huma.Schema{}}
+		resp.Description += "; as a stream: " + answersDoc
 	}
 	if t.paged {
 		resp.Headers = map[string]*huma.Param{"Link": {
@@ -89,6 +96,8 @@ func success(t *route, reg huma.Registry) *huma.Response {
 	}
 	return resp
 }
+
+const answersDoc = "Server-Sent Events: id names the answer, event is answer, data is the answer on one line"
 
 func content(contentType string, s *huma.Schema) map[string]*huma.MediaType {
 	return map[string]*huma.MediaType{contentType: {Schema: s}}

@@ -46,6 +46,7 @@ var served = []string{
 	"GET /spaces/{id}/plugins/{name}/skill",
 	"GET /spaces/{id}/plugins/{name}/state",
 	"GET /spaces/{id}/plugins/{name}/views/{view}",
+	"GET /spaces/{id}/plugins/{name}/views/{view}/sse",
 	"GET /spaces/{id}/sse",
 	"POST /admin/callers",
 	"POST /admin/callers/{id}/rotate",

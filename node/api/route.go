@@ -35,6 +35,7 @@ type action struct {
 	out     reflect.Type // of the JSON answer; nil: none
 	outType string       // content type of an answer that is no JSON
 	status  int
+	watched bool // with Accept: text/event-stream, or always where that is outType, a stream of answers
 	paged   bool // the answer bears a Link to the next page
 	serve   func(*exchange) error
 }
@@ -102,7 +103,7 @@ func pages(f func(*exchange) (client.Page, error)) action {
 
 // stream is an action that answers with Server-Sent Events.
 func stream(f func(*exchange) error) action {
-	return action{outType: "text/event-stream", status: http.StatusOK, serve: f}
+	return action{outType: streamType, status: http.StatusOK, serve: f}
 }
 
 // reply writes the answer.

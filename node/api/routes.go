@@ -21,6 +21,7 @@ var (
 	pKey       = param{name: "Idempotency-Key", doc: "A repeated send with the same key gives the message that was made first."}
 	pSpaceID   = param{name: "space_id", doc: "Only messages of this Space."}
 	pNamespace = param{name: "namespace", doc: "The identity's namespace."}
+	pParams    = param{name: "params", doc: "A JSON object for the view. Other query parameters are given to it as strings."}
 	pSubject   = param{name: "subject", doc: "The identity's subject."}
 )
 
@@ -153,8 +154,12 @@ func pluginRoutes() []route {
 	return append(commandRoutes(), []route{
 		{
 			method: "GET", path: "/spaces/{id}/plugins/{name}/views/{view}", name: "view", summary: "One view of a plugin's state", who: member,
-			params: []param{{name: "params", doc: "A JSON object for the view. Other query parameters are given to it as strings."}},
-			action: give(http.StatusOK, view),
+			params: []param{pParams}, headers: []param{pResume}, action: give(http.StatusOK, view).orWatch(watchView),
+		},
+		{
+			method: "GET", path: "/spaces/{id}/plugins/{name}/views/{view}/sse", name: "streamView", who: member,
+			summary: "Follow a view: its answer, and each one that differs from the last",
+			params:  []param{pParams}, headers: []param{pResume}, action: watch(watchView),
 		},
 		{
 			method: "GET", path: "/spaces/{id}/plugins/{name}/state", name: "pluginState", who: member,

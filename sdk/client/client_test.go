@@ -388,7 +388,7 @@ func FuzzStream(f *testing.F) {
 	f.Add([]byte(":\n\ndata: {\ndata: }\n\nid\n\n"))
 	f.Add([]byte("event: error\ndata: x\n\n\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		s := stream{client: &Client{}, yield: func(Event, error) bool { return true }}
+		s := stream{client: &Client{}, take: messages(func(Event, error) bool { return true })}
 		_ = s.read(newReader(bytes.NewReader(raw)))
 	})
 }

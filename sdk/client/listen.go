@@ -25,37 +25,69 @@ func (c *Client) Listen(ctx context.Context, q ListenQuery) iter.Seq2[Event, err
 			yield(Event{}, err)
 			return
 		}
-		s := stream{client: c, query: q, cursor: q.After, yield: yield}
-		for n := 0; ; n++ {
-			before := s.seen
-			err := s.follow(ctx)
-			if ctx.Err() != nil || errors.Is(err, errStopped) {
-				return
-			}
-			if s.seen != before {
-				n = 0
-			}
-			if !s.goesOn(err) {
-				yield(Event{}, err)
-				return
-			}
-			if pause(ctx, n) != nil {
-				return
-			}
+		s := stream{client: c, cursor: q.After, take: messages(yield)}
+		s.request = func(cursor string) request { return c.listen(q, cursor) }
+		if err := s.run(ctx); err != nil {
+			yield(Event{}, err)
 		}
 	}
 }
 
+// messages hands on events that are messages.
+func messages(yield func(Event, error) bool) func(ev string, data []byte) error {
+	return func(ev string, data []byte) error {
+		e := Event{Type: ev}
+		if ev == "" {
+			e.Type = "message"
+		}
+		if err := json.Unmarshal(data, &e.Message); err != nil {
+			return noJSON(data)
+		}
+		return more(yield(e, nil))
+	}
+}
+
+func noJSON(data []byte) error {
+	return &Error{Code: CodeInternal, Detail: "an event is no JSON: " + strconv.Quote(string(data[:min(len(data), 80)]))}
+}
+
+func more(goesOn bool) error {
+	if goesOn {
+		return nil
+	}
+	return errStopped
+}
+
 var errStopped = errors.New("the reader stopped")
 
-// stream is one Listen over all its connections.
+// stream is one sequence of events over all its connections.
 type stream struct {
-	client *Client
-	query  ListenQuery
-	cursor string // the last ID seen
-	seen   int    // blocks read
-	opened bool   // connected at least once
-	yield  func(Event, error) bool
+	client  *Client
+	request func(cursor string) request
+	take    func(event string, data []byte) error // errStopped: the reader has had enough
+	cursor  string                                // the last ID seen
+	seen    int                                   // blocks read
+	opened  bool                                  // connected at least once
+}
+
+// run goes on until ctx ends or the reader stops (nil), or until no other connection helps.
+func (s *stream) run(ctx context.Context) error {
+	for n := 0; ; n++ {
+		before := s.seen
+		err := s.follow(ctx)
+		if ctx.Err() != nil || errors.Is(err, errStopped) {
+			return nil
+		}
+		if s.seen != before {
+			n = 0
+		}
+		if !s.goesOn(err) {
+			return err
+		}
+		if pause(ctx, n) != nil {
+			return nil
+		}
+	}
 }
 
 // goesOn says whether another connection may mend err.
@@ -67,7 +99,7 @@ func (s *stream) goesOn(err error) bool {
 func (s *stream) follow(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	return s.client.try(ctx, s.request(), func(resp *http.Response) error {
+	return s.client.try(ctx, s.request(s.cursor), func(resp *http.Response) error {
 		defer resp.Body.Close()
 		s.opened = true
 		quiet := time.AfterFunc(quietFor, cancel)
@@ -81,26 +113,30 @@ func (s *stream) follow(ctx context.Context) error {
 	})
 }
 
-func (s *stream) request() request {
-	q := s.query
+func (c *Client) listen(q ListenQuery, cursor string) request {
 	path := "/spaces/" + url.PathEscape(q.SpaceID) + "/sse"
 	switch {
 	case q.Inbox:
-		path = "/nodes/" + s.client.self("") + "/sse"
+		path = "/nodes/" + c.self("") + "/sse"
 	case q.MessageID != "":
 		path = "/spaces/" + url.PathEscape(q.SpaceID) + "/messages/" + url.PathEscape(q.MessageID) + "/sse"
 	}
 	v := url.Values{}
 	set(v, "head", q.Head)
 	setInt(v, "fork_depth", q.ForkDepth)
-	h := http.Header{"Accept": {"text/event-stream"}}
-	switch {
-	case s.cursor != "":
-		h.Set("Last-Event-ID", s.cursor)
-	case q.FromStart:
+	if cursor == "" && q.FromStart {
 		v.Set("from", "start")
 	}
-	return request{method: http.MethodGet, path: path, query: v, header: h, replayable: false}
+	return follow(path, v, cursor)
+}
+
+// follow asks for a stream.
+func follow(path string, query url.Values, cursor string) request {
+	h := http.Header{"Accept": {"text/event-stream"}}
+	if cursor != "" {
+		h.Set("Last-Event-ID", cursor)
+	}
+	return request{method: http.MethodGet, path: path, query: query, header: h, replayable: false}
 }
 
 // read parses events until the stream ends; a clean end is nil.
@@ -142,18 +178,11 @@ func (s *stream) read(r *bufio.Reader) error {
 // dispatch hands one block on. A block with an ID alone only moves the cursor.
 func (s *stream) dispatch(ev, id string, data []byte) error {
 	if data != nil {
-		e := Event{Type: ev}
-		if ev == "" {
-			e.Type = "message"
-		}
 		if ev == "error" {
 			return streamError(data)
 		}
-		if err := json.Unmarshal(data, &e.Message); err != nil {
-			return &Error{Code: CodeInternal, Detail: "an event is no JSON: " + strconv.Quote(string(data[:min(len(data), 80)]))}
-		}
-		if !s.yield(e, nil) {
-			return errStopped
+		if err := s.take(ev, data); err != nil {
+			return err
 		}
 	}
 	if id != "" {
