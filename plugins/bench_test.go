@@ -56,39 +56,3 @@ func cpuTime() time.Duration {
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
-
-// BenchmarkLate is the repair after late messages: a hundredth of all comes late and belongs before the last fifth.
-func BenchmarkLate(b *testing.B) {
-	const n = 20_000
-	source := bareReplica(b, good)
-	defer source.close()
-	var all, late []*graph.Entry
-	for i := range n {
-		e := source.say(people[i%3], "x", obj{"n": i, "option": "Yes"})
-		if all = append(all, e); i%(n/100*8/10) == 0 {
-			source.now.step(time.Microsecond)
-		}
-	}
-	other := bareReplica(b, good)
-	defer other.close()
-	other.now.set(all[n*8/10].Body().Time.Std())
-	for i := range n / 100 {
-		late = append(late, other.say("dia", "x", obj{"late": i}))
-	}
-	for b.Loop() {
-		r := diskReplica(b, good)
-		r.tight = bounds{undo: undoKept, step: stepMessages, drain: maxDrain, wait: time.Hour}
-		r.add(all...)
-		r.run()
-		r.hash("good")
-		start := time.Now()
-		before := r.host.gas
-		r.add(late...)
-		added := time.Since(start)
-		r.hash("good")
-		b.ReportMetric(float64((time.Since(start) - added).Milliseconds()), "ms/repair")
-		b.ReportMetric(float64(added.Milliseconds()), "ms/add")
-		b.ReportMetric(float64(r.host.gas-before)/1e6, "Mgas")
-		r.close()
-	}
-}

@@ -338,3 +338,34 @@ func TestUndoIsBoundedByBytes(t *testing.T) {
 		t.Errorf("above: %d records", p.meta.Undos)
 	}
 }
+
+// TestReadersSeeOneStateOrTheOther: whoever asks while a late message is put in its place gets the state before or the one after, and is told which.
+func TestReadersSeeOneStateOrTheOther(t *testing.T) {
+	for _, depth := range []int{40, 800} { // by undo, and in a layer
+		h, late := lateWorld(t, 1000, depth, bounds{undo: 64, step: 16, drain: 100, wait: time.Nanosecond})
+		before, _ := h.state()
+		h.must(h.host.Close())
+		h.replica.run()
+		h.until("up", func() bool {
+			_, current, err := h.host.StateHash(h.ctx(), h.space.ID(), "churn")
+			return err == nil && current
+		})
+		h.add(late)
+		seen := []string{}
+		h.until("current again", func() bool {
+			hash, current := h.state()
+			if len(seen) == 0 || seen[len(seen)-1] != hash {
+				seen = append(seen, hash)
+			}
+			if current == (hash == before) {
+				t.Errorf("%s is called current: %v", hash, current)
+			}
+			return current
+		})
+		if len(seen) > 2 {
+			t.Errorf("readers saw %v", seen)
+		}
+		h.check(t, seen[len(seen)-1])
+		h.close()
+	}
+}
