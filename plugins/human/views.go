@@ -126,8 +126,7 @@ func say(s plugin.State, q plugin.Query, what string) ([]plugin.Draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Whether the caller is attested human, the fold knows; a command is told nothing of it.
-	w := word{what: what, node: q.Caller, human: true, content: q.Params}
+	w := word{what: what, node: q.Caller, human: q.Kind == "human", content: q.Params}
 	if err := may(s, id, d, w); err != nil {
 		return nil, err
 	}

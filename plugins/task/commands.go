@@ -39,8 +39,7 @@ func say(s plugin.State, q plugin.Query, what string) ([]plugin.Draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Whether the caller is attested human, the fold knows; a command is told nothing of it.
-	a := actor{node: q.Caller, kind: "human"}
+	a := actor{node: q.Caller, kind: q.Kind}
 	d := plugin.Draft{Type: what, Content: plugin.MapOf(q.Params), Parents: []string{id}, Nodes: q.Params.Get("nodes").Texts()}
 	for _, field := range []string{"task", "nodes", "parents"} {
 		delete(d.Content, field)
@@ -56,10 +55,7 @@ func say(s plugin.State, q plugin.Query, what string) ([]plugin.Draft, error) {
 	default:
 		if lane, err = mayMove(s, id, t, lane, a, what); err == nil {
 			d.Parents = append(d.Parents, last(s, id, lane))
-			m := plugin.Message{Type: what, Content: q.Params}
-			if err = readContent(m); err != nil {
-				return nil, err
-			}
+			err = readContent(what, q.Params)
 		}
 	}
 	if err != nil {
@@ -68,16 +64,6 @@ func say(s plugin.State, q plugin.Query, what string) ([]plugin.Draft, error) {
 	d.Parents = append(d.Parents, q.Params.Get("parents").Texts()...)
 	d.Nodes = append(d.Nodes, other(s, id, t, q.Caller)...)
 	return []plugin.Draft{d}, nil
-}
-
-func readContent(m plugin.Message) error {
-	switch {
-	case m.Type == Complete || m.Type == Fail:
-		return readResult(m)
-	case m.Type == InfoRequest && m.Content.Get("question").Text() == "":
-		return plugin.Refusal("question is required")
-	}
-	return nil
 }
 
 // last is the newest message of a lane, or the request.

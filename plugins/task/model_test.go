@@ -6,8 +6,15 @@ import (
 
 	"pgregory.net/rapid"
 
+	"plexus/plugins/internal/model"
 	"plexus/sdk/plugin"
 )
+
+// Random commands and messages on three replicas, parted and merged at random, against a model of the whole pattern.
+func TestModel(t *testing.T) {
+	p := model.Task()
+	model.Play(t, p, model.Native{Plugin: Plugin(), Pattern: p}, 1, 1)
+}
 
 // Whatever is said by whomever in whatever order: what is recorded walks drawn arrows, and what
 // is final stays so, but for a completion the author called off without knowing it.

@@ -123,12 +123,30 @@ func lineage(s plugin.State, c plugin.Value, sender string, t plugin.Map) error 
 	return nil
 }
 
-// readResult checks the content of complete and fail.
-func readResult(m plugin.Message) error {
-	if m.Type == Fail && m.Content.Get("error").Text() == "" {
-		return plugin.Refusal("say why: content.error, a text")
+// readContent checks what is said on the way.
+func readContent(what string, c plugin.Value) error {
+	switch what {
+	case Progress:
+		v := c.Get("percent")
+		if p, ok := v.Int(); v != nil && (!ok || p < 0 || p > 100) {
+			return plugin.Refusal("percent must be a whole number from 0 to 100")
+		}
+	case InfoRequest:
+		if c.Get("question").Text() == "" {
+			return plugin.Refusal("say what you need to know: content.question, a text")
+		}
+	case Fail:
+		if c.Get("error").Text() == "" {
+			return plugin.Refusal("say why: content.error, a text")
+		}
+		return readArtefacts(c.Get("artefacts"))
+	case Complete:
+		return readArtefacts(c.Get("artefacts"))
 	}
-	list := m.Content.Get("artefacts")
+	return nil
+}
+
+func readArtefacts(list plugin.Value) error {
 	if list.Len() > maxArtefacts {
 		return plugin.Refusal("artefacts are at most 32")
 	}

@@ -200,25 +200,19 @@ func foldMove(s plugin.State, m plugin.Message, id, lane string) error {
 	if mv.who == "holder" {
 		changes["seen"] = m.Time
 	}
+	if err := readContent(m.Type, m.Content); err != nil {
+		return err
+	}
 	switch m.Type {
 	case Progress:
-		p, ok := m.Content.Get("percent").Int()
-		if v := m.Content.Get("percent"); v != nil && (!ok || p < 0 || p > 100) {
-			return plugin.Refusal("percent must be a whole number from 0 to 100")
-		} else if v != nil {
+		if p, ok := m.Content.Get("percent").Int(); ok {
 			changes["percent"] = p
 		}
 	case InfoRequest:
-		if m.Content.Get("question").Text() == "" {
-			return plugin.Refusal("say what you need to know: content.question, a text")
-		}
 		changes["asked"] = m.Nodes
 	case Info:
 		changes["asked"] = nil
 	case Complete, Fail:
-		if err := readResult(m); err != nil {
-			return err
-		}
 		changes["result"] = m.ID
 	}
 	mark(s, "r/"+id+"/"+lane, changes)

@@ -17,7 +17,11 @@ type trial struct {
 	t *testing.T
 }
 
-func newTrial(t *testing.T) trial { return trial{plugin.NewTrial(Plugin()), t} }
+func newTrial(t *testing.T) trial {
+	r := trial{plugin.NewTrial(Plugin()), t}
+	r.Nodes = map[string]string{"hal": "writer/human"}
+	return r
+}
 
 const deadline = 1000 // seconds: of every task in these tests
 
@@ -100,6 +104,16 @@ var rights = map[string]string{
 	Complete: "bob", Fail: "bob", Cancel: "ann", Timeout: "eve",
 }
 
+// commandOf is the command that says a message.
+func commandOf(what string) string {
+	for name, says := range commandTypes {
+		if says == what {
+			return name
+		}
+	}
+	return ""
+}
+
 // want is what each message makes of each state, said by who may. What isn't here is refused.
 var want = map[string]map[string]string{
 	Pending:    {Confirm: Confirmed, Reject: Pending /* cem hasn't */, Cancel: Rejected, Timeout: Rejected},
@@ -129,19 +143,13 @@ func TestEveryTransition(t *testing.T) {
 				if what == Timeout {
 					second = deadline + 1
 				}
-				var name string
-				for n, c := range commandTypes {
-					if c == what {
-						name = n
-					}
-				}
+				name := commandOf(what)
 				params := plugin.MapOf(nil)
 				for k, v := range contents[what] {
 					params[k] = v
 				}
 				params["task"] = task
-				// A command isn't told the caller's kind: that a decision is a human's, the fold says.
-				if _, err := r.Command(name, params, by); (err == nil) != legal && !(what == Decision && state == NeedHuman) {
+				if _, err := r.Command(name, params, by); (err == nil) != legal {
 					t.Errorf("%s: command %s by %s: %v, want legal %v", state, name, by, err, legal)
 				}
 				r.sayAt(second, by, what, contents[what], refused, last)
@@ -402,6 +410,13 @@ func TestContentsAndWords(t *testing.T) {
 		{Complete, plugin.Map{"artefacts": many}, "at most 32"},
 		{Complete, plugin.Map{"artefacts": many[1:]}, ""},
 	} {
+		params := plugin.Map{"task": task}
+		for k, v := range row.content {
+			params[k] = v
+		}
+		if _, err := r.Command(commandOf(row.what), params, "bob"); (err != nil) != (row.refused != "") {
+			t.Errorf("command %s %v: %v, want %q", row.what, row.content, err, row.refused)
+		}
 		last = r.sayAt(0, "bob", row.what, row.content, row.refused, task)
 	}
 	r.say("eve", Ack, "", last)
