@@ -33,6 +33,7 @@ type Config struct {
 	runtime wazero.RuntimeConfig // nil: the compiler where there is one for this machine
 	bounds  bounds               // zero: those of limits.go
 	observe func(Folded)         // nil, or told of every fold: a workbench's or scratch's
+	timed   bool                 // the time that folds take is measured
 	native  Reducer              // nil, or folds instead of guests: a workbench's
 }
 
@@ -92,6 +93,7 @@ type Host struct {
 	encoded   encoded // the message at hand
 	input     []byte
 	gas       uint64
+	folding   time.Duration // in guests, their reset included; where config.timed
 	work      map[*slot]bool
 
 	// state is held for reading while a view runs, for writing while a commit changes what views see.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"plexus/graph"
 	"plexus/sdk/abi"
@@ -220,10 +221,6 @@ func (h *Host) author(s *slot, p *projection, node graph.NodeID, k graph.Key) (s
 }
 
 func (h *Host) callFold(ctx context.Context, s *slot, p *projection, m graph.Message, as string) (outcome, error) {
-	inst, err := h.folder(ctx, s.plugin().file)
-	if err != nil {
-		return outcome{cutReason(err.Error()), true}, nil
-	}
 	b := abi.AppendMap(h.input[:0], 2)
 	b = abi.AppendText(abi.AppendInt(b, abi.InPlugin), s.plugin().plugin.Name)
 	if err := h.encode(m, as); err != nil {
@@ -235,13 +232,26 @@ func (h *Host) callFold(ctx context.Context, s *slot, p *projection, m graph.Mes
 		kind: callFold, spec: s.plugin(), input: b, time: int64(m.CreatedAt), seed: binary.LittleEndian.Uint64(m.ID[:]), gasLeft: s.plugin().gas,
 		state: p, world: &foldWorld{host: h, slot: s, p: p, current: m.ID},
 	}
-	out, err := inst.run(ctx, abi.ExportFold, c)
+	out, err := h.runFold(ctx, s.plugin().file, c)
 	h.gas += uint64(c.gasUsed)
 	h.logGuest(s.plugin().plugin.Name, m.ID, c, out)
 	if h.config.observe != nil && err == nil {
 		h.config.observe(Folded{Plugin: s.plugin().plugin.Name, Message: m.ID, Gas: c.gasUsed, Reason: out.reason, Trapped: out.trapped, Logs: c.logs})
 	}
 	return out, err
+}
+
+// runFold resets the file's instance and runs it.
+func (h *Host) runFold(ctx context.Context, f *file, c *call) (outcome, error) {
+	if h.config.timed {
+		start := time.Now()
+		defer func() { h.folding += time.Since(start) }()
+	}
+	inst, err := h.folder(ctx, f)
+	if err != nil {
+		return outcome{cutReason(err.Error()), true}, nil
+	}
+	return inst.run(ctx, abi.ExportFold, c)
 }
 
 // encoded is the message at hand as guests see it: made once for all plugins.

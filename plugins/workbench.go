@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 
@@ -91,6 +92,11 @@ func Sections(wasm []byte) (map[string][]byte, error) {
 	return out, err
 }
 
+// AppendSection adds a custom section to a file.
+func AppendSection(wasm []byte, name string, data []byte) []byte {
+	return meter.AppendCustom(wasm, name, data)
+}
+
 // Folded is how one fold ended.
 type Folded struct {
 	Plugin  string
@@ -106,6 +112,7 @@ type TryOptions struct {
 	Undo     int          // undo records kept: what comes later than these reach is folded from the beginning; 0: none; -1: as a node does
 	Step     int          // messages folded between two commits; 0: as a node does
 	Fresh    bool         // a new instance for every step
+	Timed    bool         // what Folding tells is measured
 	Native   Reducer      // folds instead of the file's guest; nil: the guest
 	Observer func(Folded) // told of every fold, those undone later too
 }
@@ -125,7 +132,7 @@ func (w *Workbench) Try(ctx context.Context, log *graph.Log, o TryOptions) (*Try
 	if b.undo < 0 {
 		b.undo = undoKept
 	}
-	c := Config{Log: log, loaded: w.loaded, Files: [][]byte{w.wasm}, bounds: b, native: o.Native}
+	c := Config{Log: log, loaded: w.loaded, Files: [][]byte{w.wasm}, bounds: b, native: o.Native, timed: o.Timed}
 	if o.Observer != nil {
 		c.observe = o.Observer
 	}
@@ -176,6 +183,9 @@ func (t *Try) View(ctx context.Context, space graph.ID, plugin, view string, par
 func (t *Try) Command(ctx context.Context, space graph.ID, plugin, command string, params json.RawMessage, caller graph.NodeID) ([]graph.Draft, error) {
 	return t.host.Command(ctx, space, plugin, command, params, caller)
 }
+
+// Folding is the time that went into the folds themselves, the reset before each included; Timed asked for it.
+func (t *Try) Folding() time.Duration { return t.host.folding }
 
 // Gas is what all folds have taken until now.
 func (t *Try) Gas() int64 { return int64(t.host.gas) }

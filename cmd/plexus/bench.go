@@ -46,10 +46,10 @@ func benchCommand() *cobra.Command {
 	var o benchOptions
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure whole paths: send, read, propagate, sync",
+		Short: "Measure whole paths: send, read, propagate, sync, fold",
 		Long: `Measure whole paths through daemons of their own on loopback, fsync on, and print rates, p50 and p99, CPU and
 memory. Figures of one run compare with each other; machines are noisy, so compare ratios, not runs.`,
-		Example: "  plexus bench send\n  plexus bench sync --json",
+		Example: "  plexus bench send\n  plexus bench sync --json\n  plexus bench fold",
 	}
 	cmd.PersistentFlags().BoolVar(&o.asJSON, "json", false, "print one JSON object")
 	add := func(use, short string, messages int, run func(context.Context, string, benchOptions) (benchResult, error)) {
@@ -73,6 +73,7 @@ memory. Figures of one run compare with each other; machines are noisy, so compa
 	add("read", "Pages of 20 after a cursor, over HTTP", 100_000, benchRead)
 	add("propagate", "From acknowledged on one node to streamed by another", 500, benchPropagate)
 	add("sync", "A fresh replica takes a whole Space", 100_000, benchSync)
+	cmd.AddCommand(benchFoldCommand(&o))
 	return cmd
 }
 
@@ -97,7 +98,10 @@ func (o *benchOptions) check(changed bool, messages int) error {
 	return nil
 }
 
-func runBench(ctx context.Context, out io.Writer, o benchOptions, run func(context.Context, string, benchOptions) (benchResult, error)) error {
+// report is what a bench found.
+type report interface{ print(out io.Writer) }
+
+func runBench[R report](ctx context.Context, out io.Writer, o benchOptions, run func(context.Context, string, benchOptions) (R, error)) error {
 	dir, err := os.MkdirTemp("", "plexus-bench-")
 	if err != nil {
 		return fmt.Errorf("make a directory for the bench: %w", err)

@@ -37,6 +37,20 @@ func TestDemo(t *testing.T) {
 	}
 }
 
+func TestBenchFoldRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped: -short")
+	}
+	var r foldResult
+	out := runPlexus(t, "bench", "fold", "--messages", "300", "--json")
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if len(r.Runners) != 5 || r.Runners[0].Name != "native" || r.Runners[1].Name != "go" || r.Runners[1].Ratio <= 0 || r.Pause.Gas == 0 {
+		t.Errorf("bench fold says %+v", r)
+	}
+}
+
 func TestBenchesRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: -short")

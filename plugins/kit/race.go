@@ -122,14 +122,20 @@ func (r *Runner) Native() *Runner {
 	}}
 }
 
-// Close frees what was compiled.
-func (r *Runner) Close(ctx context.Context) error { return r.bench.Close(ctx) }
+// Close frees what was compiled; a native runner's goes with the guest's.
+func (r *Runner) Close(ctx context.Context) error {
+	if r.fold != nil {
+		return nil
+	}
+	return r.bench.Close(ctx)
+}
 
 // Lap is what a runner took for the whole Space, from the first message read to the last commit.
 type Lap struct {
-	Took time.Duration
-	Gas  int64
-	Hash string // of the state
+	Took    time.Duration
+	Folding time.Duration // of it, in the guest and its host calls, the reset before each message included
+	Gas     int64
+	Hash    string // of the state
 }
 
 // Run folds a fresh copy of the Space. around is called with the measured part.
@@ -144,7 +150,7 @@ func (r *Race) Run(ctx context.Context, by *Runner, around func(func() error) er
 		return lap, err
 	}
 	defer func() { err = errors.Join(err, shut()) }()
-	try, err := by.bench.Try(ctx, log, plugins.TryOptions{Undo: -1, Native: by.fold})
+	try, err := by.bench.Try(ctx, log, plugins.TryOptions{Undo: -1, Timed: true, Native: by.fold})
 	if err != nil {
 		return lap, err
 	}
@@ -158,7 +164,7 @@ func (r *Race) Run(ctx context.Context, by *Runner, around func(func() error) er
 	if err != nil {
 		return lap, err
 	}
-	lap.Gas = try.Gas()
+	lap.Gas, lap.Folding = try.Gas(), try.Folding()
 	lap.Hash, err = try.Hash(ctx, r.space, "vote")
 	return lap, err
 }
