@@ -88,8 +88,8 @@ func (c *crew) choose(wanted, capability string, tried []string) (best string) {
 	return best
 }
 
-// assign gives a part to the one who is wanted, or to the one of its candidates that has the fewest unfinished parts of this job and hasn't had this
-// one; of equals the one that joined first. In a pipeline it is the next in line.
+// assign gives a part to the one who is wanted, or to the one of its candidates that has or lost the fewest unfinished parts of this job and hasn't
+// had this one; of equals the one that joined first. In a pipeline it is the next in line.
 func assign(s plugin.State, id string, g plugin.Value, job, n, wanted string, now int64) {
 	best, tried := heir(s, id, g, job, n, wanted)
 	changes := plugin.Map{"node": best, "since": now}
@@ -101,14 +101,25 @@ func assign(s plugin.State, id string, g plugin.Value, job, n, wanted string, no
 
 // heir is who gets a part next, "" where there is nobody left, and who had it before.
 func heir(s plugin.State, id string, g plugin.Value, job, n, wanted string) (best string, tried []string) {
-	p, c := s.Value("p/"+job+"/"+n), newCrew(s, id, g, s.Value("j/"+job))
+	p := s.Value("p/" + job + "/" + n)
 	tried = p.Get("tried").Texts()
+	return loaded(s, id, g, job, n).choose(wanted, p.Get("capability").Text(), tried), tried
+}
+
+// loaded is a job's crew with what each has to do beside part n. A part that was taken from a member unfinished counts as one it has, so that a
+// straggler isn't asked before others.
+func loaded(s plugin.State, id string, g plugin.Value, job, n string) *crew {
+	c := newCrew(s, id, g, s.Value("j/"+job))
 	for key, raw := range s.Scan("p/" + job + "/") {
-		if v := plugin.Value(raw); (v.Get("result") == nil || c.pipeline) && key != "p/"+job+"/"+n {
-			c.load[v.Get("node").Text()]++
+		v := plugin.Value(raw)
+		if v.Get("result") != nil && !c.pipeline || key == "p/"+job+"/"+n {
+			continue
+		}
+		for _, node := range v.Get("tried").Texts() {
+			c.load[node]++
 		}
 	}
-	return c.choose(wanted, p.Get("capability").Text(), tried), tried
+	return c
 }
 
 // part finds which part a message is about: content.part, its number from 0.

@@ -65,6 +65,7 @@ func stragglers(s plugin.State, job string, j plugin.Value, now int64) (out []pl
 	if timeout == 0 {
 		return nil, 0
 	}
+	given := map[string]int{}
 	for i := range maxParts {
 		p := s.Value("p/" + job + "/" + four(int64(i)))
 		node := p.Get("node").Text()
@@ -74,7 +75,7 @@ func stragglers(s plugin.State, job string, j plugin.Value, now int64) (out []pl
 		since, _ := p.Get("since").Int()
 		switch at := since + timeout; {
 		case at < now:
-			out = append(out, reassign(s, job, i, ""))
+			out = append(out, reassign(s, job, i, "", given))
 		case next == 0 || at < next:
 			next = at
 		}
@@ -82,15 +83,21 @@ func stragglers(s plugin.State, job string, j plugin.Value, now int64) (out []pl
 	return out, next
 }
 
-// reassign gives a part to the one who is wanted, or next, and tells it; and who had it, since that Node may still hand it in.
-func reassign(s plugin.State, job string, part int, wanted string) plugin.Draft {
+// reassign gives a part to the one who is wanted, or next, and tells it; and who had it, since that Node may still hand it in. given counts what
+// was given away in the same breath.
+func reassign(s plugin.State, job string, part int, wanted string, given map[string]int) plugin.Draft {
 	n, id := four(int64(part)), s.Value("j/"+job).Get("group").Text()
-	to, _ := heir(s, id, s.Value("g/"+id), job, n, wanted)
+	c, p := loaded(s, id, s.Value("g/"+id), job, n), s.Value("p/"+job+"/"+n)
+	for node, more := range given {
+		c.load[node] += more
+	}
+	to := c.choose(wanted, p.Get("capability").Text(), p.Get("tried").Texts())
+	given[to]++
 	d := plugin.Draft{Type: Reassign, Content: plugin.Map{"part": part}, Parents: []string{job}, Key: job + " " + n}
 	if to != "" {
 		d.Content["node"] = to
 	}
-	for _, node := range []string{s.Value("p/" + job + "/" + n).Get("node").Text(), to} {
+	for _, node := range []string{p.Get("node").Text(), to} {
 		if node != "" {
 			d.Nodes = append(d.Nodes, node)
 		}
@@ -100,7 +107,7 @@ func reassign(s plugin.State, job string, part int, wanted string) plugin.Draft 
 
 // joined gives parts of the Node's own jobs that nobody could do to the one who joined, where it can.
 func joined(s plugin.State, id string, e plugin.Event) (out []plugin.Draft) {
-	g := s.Value("g/" + id)
+	g, given := s.Value("g/"+id), map[string]int{}
 	for _, raw := range s.Scan("h/" + id + "/") {
 		job := string(raw)
 		if _, ok := turnOf(s, id, s.Value("j/"+job), e.Node); !ok || s.Value("j/"+job).Get("sender").Text() != e.Node {
@@ -112,7 +119,7 @@ func joined(s plugin.State, id string, e plugin.Event) (out []plugin.Draft) {
 				continue
 			}
 			if to, _ := heir(s, id, g, job, four(int64(i)), e.Message.Sender); to == e.Message.Sender {
-				out = append(out, reassign(s, job, i, to))
+				out = append(out, reassign(s, job, i, to, given))
 			}
 		}
 	}

@@ -173,3 +173,27 @@ func TestTheAuthorsChoiceHolds(t *testing.T) {
 		t.Errorf("%v %v", d, err)
 	}
 }
+
+// Several stragglers' parts at once go to several, and not to one who has lost a part already.
+func TestPartsAreSpread(t *testing.T) {
+	freshTimers(t)
+	r := newTrial(t)
+	g := r.say(1, "ann", Create, plugin.Map{"name": "crew", "open": true}, "", nil)
+	for _, node := range []string{"bob", "cem", "dan", "eve"} {
+		r.say(2, node, Join, nil, "", []string{g})
+	}
+	j := r.say(10, "ann", Job, jobOf("any", "any", "any", "any"), "", []string{g})
+	for i, node := range map[int]string{2: "dan", 3: "eve"} {
+		r.say(11, node, Result, plugin.Map{"part": i}, "", []string{j})
+	}
+	for i, d := range r.reacts(21, "ann", plugin.Event{Timer: j}, 2) {
+		if want := []string{"dan", "eve"}[i]; d.Content["node"] != want {
+			t.Errorf("part %v goes to %v, want %s", d.Content["part"], d.Content["node"], want)
+		}
+		delete(d.Content, "node")
+		r.say(21, "ann", d.Type, d.Content, "", d.Parents, d.Nodes...)
+	}
+	if got := r.job(j); got != "running any:assigned:dan any:assigned:eve any:done:dan any:done:eve" {
+		t.Errorf("where nobody is named: %s", got)
+	}
+}

@@ -233,7 +233,7 @@ func say(s plugin.State, q plugin.Query, what string) ([]plugin.Draft, error) {
 		d.Content["parts"], d.Nodes = parts, append(d.Nodes, asked...)
 	case Reassign:
 		n, _ := q.Params.Get("part").Int()
-		again := reassign(s, job, int(n), q.Params.Get("node").Text())
+		again := reassign(s, job, int(n), q.Params.Get("node").Text(), map[string]int{})
 		d.Content, d.Nodes = again.Content, append(d.Nodes, again.Nodes...)
 	case Result:
 		d.Nodes = append(d.Nodes, s.Value("j/"+job).Get("sender").Text())
