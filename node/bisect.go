@@ -44,7 +44,7 @@ func (n *Node) Bisect(ctx context.Context, spaceID, plugin string, in client.Bis
 		return client.Bisection{}, alone()
 	}
 	if !n.bisecting.TryLock() {
-		return client.Bisection{}, busy("another bisect runs on this host")
+		return client.Bisection{}, busy("another diff or bisect runs on this host")
 	}
 	defer n.bisecting.Unlock()
 	b := bisection{node: n, space: sp, plugin: plugin}

@@ -110,7 +110,7 @@ type Node struct {
 
 	comparing comparing  // plugin states, with members
 	prefixes  prefixes   // of plugin states, for members
-	bisecting sync.Mutex // one search at a time
+	bisecting sync.Mutex // one search or comparison of versions at a time
 
 	gateway  *gateway
 	handler  *api.Handler

@@ -69,7 +69,7 @@ var law = map[string]rule{
 	"node/api/servicetest": {ours: []string{"graph", "node/api", "sdk/client"}, goes: true},                           // the contract of api.Service as a test
 	"node/api/conformance": {ours: []string{"node/api"}, outside: []string{"github.com/modelcontextprotocol/go-sdk"}}, // built with a tag, for CI alone
 	"node": {
-		ours:    []string{"graph", "graph/store", "graph/reconcile", "graph/access", "p2p", "plugins", "node/api", "sdk/client"},
+		ours:    []string{"graph", "graph/store", "graph/reconcile", "graph/access", "p2p", "plugins", "plugins/kit", "node/api", "sdk/abi", "sdk/client"},
 		outside: []string{"golang.org/x/sync/errgroup", "github.com/prometheus/client_golang", "github.com/santhosh-tekuri/jsonschema/v6"},
 		goes:    true,
 	},

@@ -65,6 +65,8 @@ var served = []string{
 	"POST /spaces",
 	"POST /spaces/{id}/messages",
 	"POST /spaces/{id}/plugins",
+	"POST /spaces/{id}/plugins/diff",
+	"POST /spaces/{id}/plugins/{name}/bisect",
 	"POST /spaces/{id}/plugins/{name}/commands/{command}",
 	"PUT /nodes/{id}/identities",
 	"PUT /spaces/{id}/plugins/{name}/react",

@@ -25,6 +25,8 @@ type Plugins interface {
 	Pin(ctx context.Context, spaceID string, in client.Pin) (client.Pinned, error)
 	// Unpin takes a pin back: ErrNotFound where there is none of that name.
 	Unpin(ctx context.Context, spaceID, plugin string) error
+	// DiffPlugin folds a Space with a file that isn't pinned and compares it with what runs. Errors as Pin's, but for who may.
+	DiffPlugin(ctx context.Context, spaceID string, in client.PluginDiffAsk) ([]client.PluginDiff, error)
 	// Bisect finds the first message at which a plugin's state here and at a member part. ErrUnavailable where the member isn't connected or can't
 	// say.
 	Bisect(ctx context.Context, spaceID, plugin string, in client.BisectAsk) (client.Bisection, error)
@@ -60,6 +62,17 @@ func commandRoutes() []route {
 			action: give(http.StatusNoContent, unpin),
 		},
 		{
+			method: "POST", path: "/spaces/{id}/plugins/diff", name: "diffPlugin", who: host,
+			summary: "What would change if a plugin file, given itself or by CID, were pinned",
+			params: []param{
+				{name: "cid", doc: "With a file: the CID it must have."},
+				{name: "name", doc: "With a file: which of its plugins; left out: all."},
+				{name: "view", doc: "With a file: compare this view alone."},
+				{name: "params", doc: "With a file: the view's parameters, a JSON object."},
+			},
+			action: diffAction(),
+		},
+		{
 			method: "POST", path: "/spaces/{id}/plugins/{name}/bisect", name: "bisectPlugin", who: host,
 			summary: "Find the first message that this host's engine and a member's make different things of", action: take(http.StatusOK, bisect),
 		},
@@ -70,7 +83,23 @@ const wasmType = "application/wasm"
 
 // pinAction takes a plugin file, or JSON that names one.
 func pinAction() action {
-	a := take(http.StatusCreated, pin)
+	return orFile(take(http.StatusCreated, pin), func(x *exchange, wasm []byte) (any, error) {
+		return pin(x, client.Pin{CID: x.text("cid"), Name: x.text("name"), Wasm: wasm})
+	})
+}
+
+func diffAction() action {
+	return orFile(take(http.StatusOK, diff), func(x *exchange, wasm []byte) (any, error) {
+		in := client.PluginDiffAsk{CID: x.text("cid"), Name: x.text("name"), View: x.text("view"), Params: json.RawMessage(x.text("params")), Wasm: wasm}
+		if len(in.Params) > 0 && !json.Valid(in.Params) {
+			return nil, invalid("params is not valid JSON", `give the view's parameters as a JSON object, such as {"limit":10}`)
+		}
+		return diff(x, in)
+	})
+}
+
+// orFile is an action that takes a plugin file too, as the body.
+func orFile(a action, serve func(x *exchange, wasm []byte) (any, error)) action {
 	a.inType = wasmType
 	named := a.serve
 	a.serve = func(x *exchange) error {
@@ -81,13 +110,23 @@ func pinAction() action {
 		if err != nil {
 			return err
 		}
-		out, err := pin(x, client.Pin{CID: x.text("cid"), Name: x.text("name"), Wasm: wasm})
+		out, err := serve(x, wasm)
 		if err != nil {
 			return err
 		}
 		return x.reply(out)
 	}
 	return a
+}
+
+func diff(x *exchange, in client.PluginDiffAsk) ([]client.PluginDiff, error) {
+	if x.h.cfg.Plugins == nil {
+		return nil, invalid("this node runs no plugins", "")
+	}
+	if in.CID == "" && in.Wasm == nil {
+		return nil, invalid("cid is required", `send {"cid":"<the file's CID>"}, or the file itself as application/wasm`)
+	}
+	return x.h.cfg.Plugins.DiffPlugin(x.r.Context(), x.r.PathValue("id"), in)
 }
 
 func pin(x *exchange, in client.Pin) (client.Pinned, error) {

@@ -34,6 +34,10 @@ func (echo) Pin(_ context.Context, space string, in client.Pin) (client.Pinned, 
 	return client.Pinned{File: in.CID, Plugins: []string{space, in.Name, fmt.Sprint(len(in.Wasm))}}, nil
 }
 
+func (echo) DiffPlugin(_ context.Context, space string, in client.PluginDiffAsk) ([]client.PluginDiff, error) {
+	return []client.PluginDiff{{Space: space, Plugin: in.Name, New: client.PluginSide{File: in.CID, Bytes: int64(len(in.Wasm)), Version: in.View + string(in.Params)}}}, nil
+}
+
 func (echo) Bisect(_ context.Context, space, plugin string, in client.BisectAsk) (client.Bisection, error) {
 	return client.Bisection{Space: space, Plugin: plugin, Peer: in.Peer, Agree: true}, nil
 }
@@ -50,6 +54,32 @@ func (echo) Unpin(_ context.Context, _, plugin string) error {
 		return fmt.Errorf("no such pin: %w", graph.ErrNotFound)
 	}
 	return nil
+}
+
+func TestDiffAndBisect(t *testing.T) {
+	w := open(t)
+	h := api.New(api.Config{Accounts: w.node, Directory: w.node, Inbox: w.node, Views: w.node, Admin: w.node, Plugins: echo{}})
+	key := []string{"X-Access-Key", w.key}
+	wasm := append([]string{"Content-Type", "application/wasm"}, key...)
+	for _, c := range []struct {
+		path, body string
+		header     []string
+		status     int
+		want       string
+	}{
+		{"/spaces/s/plugins/diff", `{"cid":"c","name":"n","view":"v","params":{"a":1}}`, key, 200, `"version":"v{\"a\":1}"`},
+		{"/spaces/s/plugins/diff?name=n&view=v&params=%7B%7D", "wasm", wasm, 200, `"version":"v{}","hash":"","folded":0,"marked":0,"bytes":4`},
+		{"/spaces/s/plugins/diff?params=x", "wasm", wasm, 422, "params"},
+		{"/spaces/s/plugins/diff", strings.Repeat("x", 16<<20+1), wasm, 413, "over 16777216 bytes"},
+		{"/spaces/s/plugins/diff", `{}`, key, 422, "cid is required"},
+		{"/spaces/s/plugins/diff", `{"cid":"c"}`, nil, 401, "access key"},
+		{"/spaces/s/plugins/p/bisect", `{"peer":"x"}`, key, 200, `"plugin":"p","file":"","peer":"x","agree":true`},
+		{"/spaces/s/plugins/p/bisect", `{}`, nil, 401, "access key"},
+	} {
+		if r := w.over(h).do("POST", c.path, c.body, c.header...); r.status != c.status || !strings.Contains(r.body, c.want) {
+			t.Errorf("%s %.30s: %d %s", c.path, c.body, r.status, r.body)
+		}
+	}
 }
 
 func TestPins(t *testing.T) {

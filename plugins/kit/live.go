@@ -90,7 +90,7 @@ func (l *Live) Fold(ctx context.Context, f *File, ask Ask) ([]Snapshot, error) {
 			return nil, err
 		}
 		for _, v := range f.plugin(name).Views {
-			if ask.Name != "" && ask.Name != v.Name || ask.Name == "" && needsParams(v) {
+			if ask.Name != "" && ask.Name != v.Name || ask.Name == "" && NeedsParams(v) {
 				continue
 			}
 			a := ViewAnswer{View: v.Name}
@@ -114,8 +114,8 @@ func (s *Snapshot) note(f plugins.Folded) {
 	}
 }
 
-// needsParams says whether a view's schema requires some.
-func needsParams(v abi.Command) bool {
+// NeedsParams says whether a view's schema requires some.
+func NeedsParams(v abi.Command) bool {
 	var schema struct{ Required []string }
 	return json.Unmarshal(v.Params, &schema) == nil && len(schema.Required) > 0
 }

@@ -109,7 +109,7 @@ func (c *Client) PinPlugin(ctx context.Context, spaceID string, in Pin) (Pinned,
 	set(v, "cid", in.CID)
 	set(v, "name", in.Name)
 	_, err := c.call(ctx, request{
-		method: http.MethodPost, path: path, query: v, body: in.Wasm, header: http.Header{"Content-Type": {"application/wasm"}}, replayable: true,
+		method: http.MethodPost, path: path, query: v, body: in.Wasm, header: http.Header{"Content-Type": {wasmType}}, replayable: true,
 	}, &out)
 	return out, err
 }
@@ -172,3 +172,86 @@ func (c *Client) BisectPlugin(ctx context.Context, spaceID, plugin string, in Bi
 	err := c.post(ctx, pluginPath(spaceID, plugin)+"/bisect", in, &out, false)
 	return out, err
 }
+
+// PluginDiffAsk asks what would change if a file were pinned: the file, or its CID, and which views to compare.
+type PluginDiffAsk struct {
+	CID    string          `json:"cid"`
+	Name   string          `json:"name,omitempty"`   // which of the file's plugins; "": all
+	View   string          `json:"view,omitempty"`   // this view alone; "": those that need no parameters, and the golden trace's
+	Params json.RawMessage `json:"params,omitempty"` // of View
+	Wasm   []byte          `json:"-"`                // the file; CID, where not "", must be its
+}
+
+// PluginDiff is what the messages of a Space become with another file's plugin.
+type PluginDiff struct {
+	Space       string      `json:"space"`
+	Plugin      string      `json:"plugin"`
+	Old         *PluginSide `json:"old,omitempty"` // nil: nothing runs under this name
+	New         PluginSide  `json:"new"`
+	Same        bool        `json:"same"` // state and views
+	Keys        KeyDiff     `json:"keys"`
+	Marks       []MarkDiff  `json:"marks"`        // messages that one refuses and the other doesn't, or for another reason: some …
+	MarksDiffer int         `json:"marks_differ"` // … of so many
+	Views       []ViewDiff  `json:"views"`
+	Manifest    []string    `json:"manifest,omitempty"` // what the file says of itself: "+grant now", "-view all"
+}
+
+// PluginSide is what one version made of the messages.
+type PluginSide struct {
+	File    string `json:"file"` // CID
+	Version string `json:"version"`
+	Hash    string `json:"hash"`
+	Folded  uint64 `json:"folded"`
+	Marked  uint64 `json:"marked"`
+	Bytes   int64  `json:"bytes"` // of state
+	Gas     int64  `json:"gas"`   // of all folds
+	MostGas int64  `json:"most_gas"`
+}
+
+// KeyDiff counts keys of the state that only one version has, or has with another value.
+type KeyDiff struct {
+	Added   int      `json:"added"`
+	Removed int      `json:"removed"`
+	Changed int      `json:"changed"`
+	Some    []string `json:"some,omitempty"` // of these keys
+}
+
+// MarkDiff is a message that the versions judge differently; "": it is taken.
+type MarkDiff struct {
+	Message string `json:"message"`
+	Old     string `json:"old,omitempty"`
+	New     string `json:"new,omitempty"`
+}
+
+// ViewDiff is one view's answer by both.
+type ViewDiff struct {
+	View       string          `json:"view"`
+	Params     json.RawMessage `json:"params,omitempty"`
+	Same       bool            `json:"same"`
+	Old        json.RawMessage `json:"old,omitempty"`
+	OldRefused string          `json:"old_refused,omitempty"`
+	New        json.RawMessage `json:"new,omitempty"`
+	NewRefused string          `json:"new_refused,omitempty"`
+}
+
+// DiffPlugin says what would change if a file were pinned, without pinning it: the Space is folded with it anew. It takes the host's access key. A file
+// given by CID alone must be here or at a member's that is connected.
+func (c *Client) DiffPlugin(ctx context.Context, spaceID string, in PluginDiffAsk) ([]PluginDiff, error) {
+	var out []PluginDiff
+	path := "/spaces/" + url.PathEscape(spaceID) + "/plugins/diff"
+	if in.Wasm == nil {
+		err := c.post(ctx, path, in, &out, true)
+		return out, err
+	}
+	v := url.Values{}
+	set(v, "cid", in.CID)
+	set(v, "name", in.Name)
+	set(v, "view", in.View)
+	set(v, "params", string(in.Params))
+	_, err := c.call(ctx, request{
+		method: http.MethodPost, path: path, query: v, body: in.Wasm, header: http.Header{"Content-Type": {wasmType}}, replayable: true,
+	}, &out)
+	return out, err
+}
+
+const wasmType = "application/wasm"
