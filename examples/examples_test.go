@@ -29,6 +29,10 @@ func TestExamples(t *testing.T) {
 			"Patch 2 has two parents", "the whole review: 6 messages, both threads", "the coder reads the answer with ioa_read: Merge",
 			"answered and settled", "the laptop shows who has it: reviewer",
 		},
+		"edge-fleet": {
+			"all have joined", "the task was done while the hill was out of reach", "behind the hill they went on too: 8 parts done there, 12 open",
+			"21 machines hold the same: 64 messages", "sensor-20: the task is completed, the hottest is zone-12", "came too late to change it, and are kept",
+		},
 		"swarm": {
 			"store is with bob", "cem was told, once, by ann's Node", "ann's Node says so, by a timer",
 			"store goes over: by cem, taken from bob", "cem's machine says: done, 3 of 3 scopes reported",
@@ -51,7 +55,7 @@ func build(t *testing.T, name, pkg string) string {
 	return path
 }
 
-// play runs an example and returns its last line.
+// play runs an example and returns its last line but for what a test adds.
 func play(t *testing.T, name string, want []string, env ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), exampleTime)
@@ -68,7 +72,7 @@ func play(t *testing.T, name string, want []string, env ...string) string {
 	if err != nil || t.Failed() {
 		t.Fatalf("%v\n%s", err, &out)
 	}
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	lines := strings.Split(strings.TrimSuffix(strings.TrimSpace(out.String()), "\nPASS"), "\n")
 	return lines[len(lines)-1]
 }
 

@@ -7,10 +7,11 @@ package sim
 import (
 	"context"
 	"crypto/ed25519"
-	"crypto/rand"
+	crand "crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"testing"
@@ -32,6 +33,8 @@ import (
 // Options are a World's settings; the zero value works.
 type Options struct {
 	Latency time.Duration // one way; zero: 5 ms
+	Jitter  time.Duration // added to Latency, evenly from nothing to this
+	Loss    float64       // share of packets that never arrive, 0 to 1
 	Mbps    int           // of each link, both ways; zero: 1000
 	Logger  *slog.Logger  // of every machine; nil: discards
 }
@@ -63,14 +66,17 @@ func New(t testing.TB, o Options) *World {
 	return w
 }
 
-// latency of a packet across the line is longer than any test.
+// never is how long a packet takes that is lost: longer than any test.
+const never = 24 * time.Hour
+
+// latency of a packet across the line, and of one that is lost, is never.
 func (w *World) latency(p *simnet.Packet) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.side[ip(p.From)] != w.side[ip(p.To)] {
-		return 24 * time.Hour
+	if w.side[ip(p.From)] != w.side[ip(p.To)] || rand.Float64() < w.o.Loss {
+		return never
 	}
-	return w.o.Latency
+	return w.o.Latency + time.Duration(rand.Float64()*float64(w.o.Jitter))
 }
 
 func ip(a net.Addr) string {
@@ -83,10 +89,17 @@ func ip(a net.Addr) string {
 
 // Cut draws a line: machines on different sides don't hear each other. Side 0 is where everybody begins.
 func (w *World) Cut(side int, machines ...*Machine) {
+	for _, m := range machines {
+		w.CutPlace(side, m.ip)
+	}
+}
+
+// CutPlace is Cut for what Transport made.
+func (w *World) CutPlace(side int, ips ...string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, m := range machines {
-		w.side[m.ip] = side
+	for _, ip := range ips {
+		w.side[ip] = side
 	}
 }
 
@@ -133,7 +146,7 @@ type Machine struct {
 // Machine makes a machine in a Network of its own, stopped. set, where not nil, changes the host's settings.
 func (w *World) Machine(name string, set func(*p2p.Config)) *Machine {
 	w.t.Helper()
-	_, key, err := ed25519.GenerateKey(rand.Reader)
+	_, key, err := ed25519.GenerateKey(crand.Reader)
 	if err != nil {
 		w.t.Fatal(err)
 	}
