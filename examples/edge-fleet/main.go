@@ -53,7 +53,6 @@ func play(t *testing.T) {
 }
 
 func (s *story) everyone() []*box { return append([]*box{s.station}, s.sensors...) }
-func (s *story) near() []*box     { return s.everyone()[:1+sensors-cutOff] }
 func (s *story) far() []*box      { return s.sensors[sensors-cutOff:] }
 
 func act(format string, args ...any) { fmt.Printf("\n"+format+"\n", args...) }
