@@ -1,6 +1,6 @@
 package main
 
-// This file holds the verbs by which a Space gets plugins: pin, unpin, list.
+// This file holds the verbs by which a Space gets plugins: pin, unpin, list. diff and bisect have files of their own.
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 )
 
 func (a *app) pinCommands() []*cobra.Command {
-	return []*cobra.Command{a.pluginPinCommand(), a.pluginUnpinCommand(), a.pluginListCommand()}
+	return []*cobra.Command{a.pluginPinCommand(), a.pluginUnpinCommand(), a.pluginListCommand(), a.pluginDiffCommand(), a.pluginBisectCommand()}
 }
 
 // inSpace adds the flag that says where, and asks the daemon as its owner.
@@ -114,6 +114,10 @@ other members; refused: it can't run; compiling; folding: the state is behind th
 			fmt.Fprintf(w, "%-12s %-8s %-6s  %-9s  %d folded, %d marked  %s\n", plain(p.Name), orDash(oneLine(p.Version, 20)), whose, p.State, p.Folded, p.Marked, plain(p.File))
 			if p.Fault != "" {
 				fmt.Fprintf(w, "  %s\n", oneLine(p.Fault, 400))
+			}
+			for _, d := range p.Disagree {
+				fmt.Fprint(w, "  ")
+				printDisagreement(w, d)
 			}
 		})
 	})

@@ -20,7 +20,7 @@ func (a *app) pluginCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "plugin", Short: "Write, test and use plugins",
 		Long: `A plugin is a Wasm file that folds a Space's messages into a state that is the same on every machine. new, build,
-inspect, test and run are for its author; they need no daemon, but for run. pin, unpin and list are for a Space.`,
+inspect, test and run are for its author; they need no daemon, but for run. diff, pin, unpin and list are for a Space; bisect is for when two hosts disagree.`,
 		Example: "  plexus plugin new tally --lang go\n  plexus plugin test tally\n  plexus plugin build tally\n  plexus plugin run tally --space release-42\n  plexus plugin pin tally --space release-42",
 	}
 	cmd.AddCommand(a.pluginNewCommand(), a.pluginBuildCommand(), a.pluginInspectCommand(), a.pluginTestCommand(), a.pluginRunCommand())

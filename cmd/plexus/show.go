@@ -113,4 +113,7 @@ func printStatus(w io.Writer, s client.Status) {
 		fmt.Fprint(w, "peer     ")
 		printPeer(w, p)
 	}
+	for _, d := range s.Disagree {
+		printDisagreement(w, d)
+	}
 }
