@@ -36,7 +36,8 @@ type call struct {
 	effects *effects    // command and react only
 }
 
-// stateAccess is the keys and values behind state_get and its like. Errors are the store's, or a trapError.
+// stateAccess is the keys and values behind state_get and its like. A key ends with the call, so it isn't kept; a value that is set is kept. Errors
+// are the store's, or a trapError.
 type stateAccess interface {
 	get(key string) (value []byte, ok bool, err error)
 	set(key string, value []byte) error // errReadOnly in views

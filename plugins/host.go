@@ -92,6 +92,8 @@ type Host struct {
 	names     names
 	encoded   encoded // the message at hand
 	input     []byte
+	call      call // of the fold at hand, and its world
+	world     foldWorld
 	gas       uint64
 	folding   time.Duration // in guests, their reset included; where config.timed
 	work      map[*slot]bool

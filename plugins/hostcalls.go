@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/oasisprotocol/curve25519-voi/primitives/ed25519"
 	"github.com/tetratelabs/wazero"
@@ -155,11 +156,13 @@ func inputRead(g guestCall, s []uint64) { g.write(s[0], uint64(len(g.input)), g.
 
 func outputWrite(g guestCall, s []uint64) { g.output(g.read(s[0], s[1], abi.MaxOutput)) }
 
+// key returns a state key where it lies in the guest's memory: it ends with the host call.
 func (g guestCall) key(p, n uint64) string {
 	if uint32(n) == 0 {
 		panic(trapError("an empty state key"))
 	}
-	return string(g.read(p, n, abi.MaxKey))
+	b := g.read(p, n, abi.MaxKey)
+	return unsafe.String(&b[0], len(b))
 }
 
 func stateGet(g guestCall, s []uint64) {

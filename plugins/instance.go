@@ -37,8 +37,9 @@ type instance struct {
 	globals []api.MutableGlobal
 	exports map[string]api.Function
 	stack   [1]uint64
-	call    *call // the one in hand
-	spoilt  bool  // can't be reset
+	ctx     callContext // handed to the engine, again and again
+	call    *call       // the one in hand
+	spoilt  bool        // can't be reset
 }
 
 // callContext carries the instance to the host functions; wazero hands it on as it is.
@@ -184,7 +185,8 @@ func (i *instance) run(ctx context.Context, export string, c *call) (outcome, er
 	budget := c.gasLeft
 	i.arm(c)
 	i.stack[0] = uint64(len(c.input))
-	err := fn.CallWithStack(&callContext{ctx, i}, i.stack[:])
+	i.ctx = callContext{ctx, i}
+	err := fn.CallWithStack(&i.ctx, i.stack[:])
 	c.gasUsed = budget - c.gasLeft - int64(i.gas.Get())
 	i.call = nil
 	if err != nil {

@@ -25,6 +25,8 @@ const (
 	overlayLeast = 1 << 20                // … but for this much; beyond, a cache starts anew
 	idleWait     = time.Second            // how often Run looks for a change of rights that left no record
 	watchPause   = 100 * time.Millisecond // between two looks of one watcher of a view: faster than people read
+	arenaLeast   = 1 << 10                // bytes of a piece of memory that keys and undo records of a commit are cut from: each twice the one before …
+	arenaMost    = 64 << 10               // … up to this
 	maxPrefetch  = 64                     // keys read ahead by state_next
 	maxKeysNamed = 20                     // keys named where two states differ: enough to see which
 	maxTimers    = 1024                   // that wait, of a reaction: they are gone through at every turn

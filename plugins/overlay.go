@@ -44,20 +44,31 @@ func (o *overlay) level() int {
 func (o *overlay) put(key string, value []byte, present, dirty bool) *skipNode {
 	n := o.keys[key]
 	if n == nil {
-		n = &skipNode{key: key}
-		o.keys[key] = n
-		o.bytes += len(key) + 96
-		if key[0] == kindState {
-			o.pending = append(o.pending, n)
-		}
+		n = o.add(key)
 	}
+	o.set(n, value, present, dirty)
+	return n
+}
+
+// add makes an entry that isn't there yet: an absent key.
+func (o *overlay) add(key string) *skipNode {
+	n := &skipNode{key: key}
+	o.keys[key] = n
+	o.bytes += len(key) + 96
+	if key[0] == kindState {
+		o.pending = append(o.pending, n)
+	}
+	return n
+}
+
+// set changes an entry.
+func (o *overlay) set(n *skipNode, value []byte, present, dirty bool) {
 	o.bytes += len(value) - len(n.value)
 	n.value, n.present = value, present
 	if dirty && !n.dirty {
 		n.dirty = true
 		o.dirty = append(o.dirty, n)
 	}
-	return n
 }
 
 // link puts an entry into the list.

@@ -6,7 +6,7 @@ package plugins
 //	m                     meta, JSON
 //	s <key>               state: what the guest wrote
 //	d <key>               in a layer: the key is not there, whatever lies below
-//	f <message>           time ‖ ID of a message folded; a layer's lie below it (layer.go)
+//	f <message>           empty: it is folded; a layer's lie below it (layer.go)
 //	x <time> <message>    mark: 't' (trapped) or 'r' (refused), then the reason
 //	a <node>              time ‖ ID of the Node's first message folded, then "role/kind" as they were seen
 //	u <time> <message>    undo: what was counted before the message, and the keys its fold changed as they were
@@ -58,6 +58,8 @@ type projection struct {
 	ops     []graph.Op // beside the overlay's: undo records
 	journal []change   // of the message in hand
 	before  counts     // of the message in hand
+	arena   []byte     // of ops: see room
+	lookup  []byte     // the key last looked up
 	first   *graph.Key // of the undo records in ops
 	ahead   prefetch
 }
@@ -83,11 +85,24 @@ const (
 // numPrefix is where a projection's keys lie.
 func numPrefix(num uint32) []byte { return binary.BigEndian.AppendUint32([]byte{'p'}, num) }
 
+// key is where a key lies in the store; it lives until the next commit.
 func (p *projection) key(k string) []byte {
+	num := p.num
 	if p.meta.Root != 0 && k[0] == kindFolded {
-		return append(numPrefix(p.meta.Root), k...)
+		num = p.meta.Root
 	}
-	return append(numPrefix(p.num), k...)
+	b := append(p.room(5+len(k)), 'p')
+	return append(binary.BigEndian.AppendUint32(b, num), k...)
+}
+
+// room returns an empty slice for n bytes, cut from a larger piece with others that live until the next commit.
+func (p *projection) room(n int) []byte {
+	at := len(p.arena)
+	if at+n > cap(p.arena) {
+		p.arena, at = make([]byte, 0, max(n, min(2*cap(p.arena), arenaMost), arenaLeast)), 0
+	}
+	p.arena = p.arena[:at+n]
+	return p.arena[at : at : at+n]
 }
 
 // orderKey is a message's place as bytes that sort canonically.
@@ -136,33 +151,43 @@ func openProjection(r graph.Records, num uint32) (*projection, error) {
 	return p, nil
 }
 
-// read looks a key up, whatever its kind.
-func (p *projection) read(k string) (value []byte, ok bool, err error) {
-	if n := p.over.keys[k]; n != nil {
-		return n.value, n.present, nil
+// find looks a key up, whatever its kind; nil: it isn't there, and no entry says so.
+func (p *projection) find(kind byte, rest string) (*skipNode, error) {
+	p.lookup = append(append(p.lookup[:0], kind), rest...)
+	if n := p.over.keys[string(p.lookup)]; n != nil || p.whole {
+		return n, nil
 	}
-	if p.whole {
-		return nil, false, nil
-	}
+	k := string(p.lookup)
 	v, ok, err := p.layers().get(k)
 	if err != nil {
+		return nil, err
+	}
+	return p.over.put(k, v, ok, false), nil
+}
+
+func (p *projection) read(kind byte, rest string) (value []byte, ok bool, err error) {
+	n, err := p.find(kind, rest)
+	if n == nil || err != nil {
 		return nil, false, err
 	}
-	p.over.put(k, v, ok, false)
-	return v, ok, nil
+	return n.value, n.present, nil
 }
 
 // write changes a key and journals what it was.
-func (p *projection) write(k string, value []byte, present bool) error {
-	old, had, err := p.read(k)
+func (p *projection) write(kind byte, rest string, value []byte, present bool) error {
+	n, err := p.find(kind, rest)
 	if err != nil {
 		return err
 	}
-	if !had && !present || had && present && bytes.Equal(old, value) {
+	had := n != nil && n.present
+	if !had && !present || had && present && bytes.Equal(n.value, value) {
 		return nil
 	}
-	p.journal = append(p.journal, change{k, old, had})
-	p.put(k, value, present)
+	if n == nil {
+		n = p.over.add(string(p.lookup))
+	}
+	p.journal = append(p.journal, change{n.key, n.value, had})
+	p.change(n, value, present)
 	return nil
 }
 
@@ -175,15 +200,22 @@ func (p *projection) fresh(k string, value []byte) {
 // put changes a key without a journal and keeps count of the state's size.
 func (p *projection) put(k string, value []byte, present bool) {
 	n := p.over.keys[k]
-	if k[0] == kindState {
-		if n != nil && n.present {
-			p.meta.Bytes -= int64(len(k) + len(n.value) + perKey)
+	if n == nil {
+		n = p.over.add(k)
+	}
+	p.change(n, value, present)
+}
+
+func (p *projection) change(n *skipNode, value []byte, present bool) {
+	if n.key[0] == kindState {
+		if n.present {
+			p.meta.Bytes -= int64(len(n.key) + len(n.value) + perKey)
 		}
 		if present {
-			p.meta.Bytes += int64(len(k) + len(value) + perKey)
+			p.meta.Bytes += int64(len(n.key) + len(value) + perKey)
 		}
 	}
-	p.over.put(k, value, present, true)
+	p.over.set(n, value, present, true)
 }
 
 // perKey is what a key counts for beside its bytes, so that tiny keys don't come for nothing.
@@ -200,10 +232,10 @@ func (p *projection) revert(n int) {
 
 // The guest's view of its state, while it folds.
 
-func (p *projection) get(key string) ([]byte, bool, error) { return p.read("s" + key) }
+func (p *projection) get(key string) ([]byte, bool, error) { return p.read(kindState, key) }
 
 func (p *projection) set(key string, value []byte) error {
-	if err := p.write("s"+key, value, true); err != nil {
+	if err := p.write(kindState, key, value, true); err != nil {
 		return err
 	}
 	if p.meta.Bytes > abi.MaxState {
@@ -212,7 +244,7 @@ func (p *projection) set(key string, value []byte) error {
 	return nil
 }
 
-func (p *projection) del(key string) error { return p.write("s"+key, nil, false) }
+func (p *projection) del(key string) error { return p.write(kindState, key, nil, false) }
 
 func (p *projection) next(prefix, behind string) (string, bool, error) {
 	from, inclusive := "s"+max(prefix, behind), behind == "" || behind < prefix
@@ -304,7 +336,7 @@ func (p *projection) take() ([]graph.Op, error) {
 
 // committed is called once the ops are in the store; most bounds what is kept of them in memory.
 func (p *projection) committed(most int) {
-	p.ops, p.first, p.ahead = nil, nil, prefetch{}
+	p.ops, p.arena, p.first, p.ahead = nil, nil, nil, prefetch{}
 	p.over.committed()
 	if p.over.bytes > most {
 		p.over, p.whole = newOverlay(), false

@@ -96,7 +96,7 @@ func (p *projection) touch(k graph.Key) {
 func keyOf(e *graph.Entry) graph.Key { return graph.Key{Time: e.Body().Time, ID: e.ID()} }
 
 func (p *projection) folded(id graph.ID) (bool, error) {
-	_, ok, err := p.read(string(kindFolded) + string(id[:]))
+	_, ok, err := p.read(kindFolded, string(id[:]))
 	return ok, err
 }
 
@@ -200,7 +200,7 @@ func (h *Host) foldMessage(ctx context.Context, s *slot, m graph.Message, k grap
 		p.meta.Marked++
 		p.meta.Reason = out.reason
 	}
-	p.fresh(string(kindFolded)+string(k.ID[:]), []byte(orderKey(0, k))[1:])
+	p.fresh(string(kindFolded)+string(k.ID[:]), []byte{})
 	p.meta.Folded++
 	p.closeMessage(k)
 	return nil
@@ -208,16 +208,18 @@ func (h *Host) foldMessage(ctx context.Context, s *slot, m graph.Message, k grap
 
 // author returns role/kind of a sender and remembers the first message it was seen in.
 func (h *Host) author(s *slot, p *projection, node graph.NodeID, k graph.Key) (string, error) {
-	key := string(kindAuthor) + string(node[:])
-	v, ok, err := p.read(key)
+	v, ok, err := p.read(kindAuthor, string(node[:]))
 	if err != nil {
 		return "", err
 	}
 	if ok {
-		return string(v[40:]), nil
+		if as := v[40:]; string(as) != h.encoded.as {
+			return string(as), nil
+		}
+		return h.encoded.as, nil
 	}
 	as := attest(h.attestor, s.space.ID(), node)
-	return as, p.write(key, []byte(orderKey(0, k)[1:]+as), true)
+	return as, p.write(kindAuthor, string(node[:]), []byte(orderKey(0, k)[1:]+as), true)
 }
 
 func (h *Host) callFold(ctx context.Context, s *slot, p *projection, m graph.Message, as string) (outcome, error) {
@@ -228,9 +230,11 @@ func (h *Host) callFold(ctx context.Context, s *slot, p *projection, m graph.Mes
 	}
 	b = append(abi.AppendInt(b, abi.InMessage), h.encoded.cbor...)
 	h.input = b
-	c := &call{
+	c := &h.call
+	h.world = foldWorld{host: h, slot: s, p: p, current: m.ID}
+	*c = call{
 		kind: callFold, spec: s.plugin(), input: b, time: int64(m.CreatedAt), seed: binary.LittleEndian.Uint64(m.ID[:]), gasLeft: s.plugin().gas,
-		state: p, world: &foldWorld{host: h, slot: s, p: p, current: m.ID},
+		state: p, world: &h.world,
 	}
 	out, err := h.runFold(ctx, s.plugin().file, c)
 	h.gas += uint64(c.gasUsed)
@@ -316,7 +320,7 @@ func (w *foldWorld) message(id string) ([]byte, bool, error) {
 	if !ok || err != nil {
 		return nil, false, err
 	}
-	v, _, err := w.p.read(string(kindAuthor) + string(m.Sender[:]))
+	v, _, err := w.p.read(kindAuthor, string(m.Sender[:]))
 	if err != nil || len(v) < 40 {
 		return nil, false, err
 	}

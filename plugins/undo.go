@@ -38,7 +38,7 @@ func (p *projection) closeMessage(k graph.Key) {
 	for _, c := range p.journal {
 		size += len(c.key) + len(c.value) + 8
 	}
-	b := binary.AppendUvarint(make([]byte, 0, size), p.before.Folded)
+	b := binary.AppendUvarint(p.room(size), p.before.Folded)
 	b = binary.AppendUvarint(b, p.before.Marked)
 	b = binary.AppendUvarint(b, uint64(p.before.Bytes))
 	for _, c := range p.journal {
