@@ -58,7 +58,10 @@ func pluginOf(p plugins.Info) client.Plugin {
 		Name: p.Name, Version: p.Version, File: p.File, About: p.About, Accepts: p.Accepts, Views: actions(p.Views), Commands: actions(p.Commands), React: p.React,
 		Current: p.Current, Folded: p.Folded, Marked: p.Marked, Reason: p.Reason, Fault: p.Fault, State: client.StateFolding,
 	}
-	if p.Current {
+	switch {
+	case p.Compiling:
+		out.State = client.StateCompiling
+	case p.Current:
 		out.State = client.StateCurrent
 	}
 	return out

@@ -15,7 +15,6 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
-	"github.com/tetratelabs/wazero/experimental"
 
 	"plexus/graph"
 	"plexus/plugins/internal/meter"
@@ -63,11 +62,13 @@ func (e *engine) close(ctx context.Context) error {
 	return err
 }
 
-// file is one Wasm file, compiled: what all its instances share.
+// file is one Wasm file: what all its instances share.
 type file struct {
 	cid      string
 	manifest abi.Manifest
 	engine   *engine
+	compiled chan struct{} // closed when the four below are what they stay
+	err      error         // why it can't run
 	code     wazero.CompiledModule
 	meter    *meter.Result
 	schemas  schemas        // nil where no plugin of it checks any
@@ -97,10 +98,7 @@ func examine(ctx context.Context, wasm []byte) (*meter.Result, abi.Manifest, err
 
 // inspect is examine without the validation of the code, which costs as much as its compilation.
 func inspect(wasm []byte, unmetered bool) (r *meter.Result, m abi.Manifest, err error) {
-	if len(wasm) > abi.MaxModuleCap {
-		return nil, m, fmt.Errorf("plugin file of %d bytes; at most %d: %w", len(wasm), abi.MaxModuleCap, graph.ErrTooLarge)
-	}
-	if m, err = ReadManifest(wasm); err != nil {
+	if m, err = readFile(wasm); err != nil {
 		return nil, m, err
 	}
 	r, err = meter.Rewrite(wasm, meter.Limits{MemoryPages: memoryPages(m), TableSize: abi.TableSize, Depth: abi.Depth, Unmetered: unmetered})
@@ -110,34 +108,21 @@ func inspect(wasm []byte, unmetered bool) (r *meter.Result, m abi.Manifest, err 
 	return r, m, checkShape(r, m)
 }
 
-// load reads, checks, rewrites and compiles a file. trusted leaves out the validation: for the node's own.
-func (e *engine) load(ctx context.Context, wasm []byte, trusted bool) (*file, error) {
-	r, m, err := inspect(wasm, e.unmetered)
-	if err == nil && !trusted {
-		err = validate(ctx, wasm)
+// readFile reads the manifest of a file that isn't too large.
+func readFile(wasm []byte) (m abi.Manifest, err error) {
+	if len(wasm) > abi.MaxModuleCap {
+		return m, fmt.Errorf("plugin file of %d bytes; at most %d: %w", len(wasm), abi.MaxModuleCap, graph.ErrTooLarge)
 	}
+	return ReadManifest(wasm)
+}
+
+// load opens and compiles a file at once. trusted leaves out the validation: for the node's own.
+func (e *engine) load(ctx context.Context, wasm []byte, trusted bool) (*file, error) {
+	f, err := e.open(wasm)
 	if err != nil {
 		return nil, err
 	}
-	// More than one worker, since only then the compiler looks at ctx between functions.
-	code, err := e.rt.CompileModule(experimental.WithCompilationWorkers(ctx, 2), r.Module)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("compile plugin file: %w: %w", firstLine(err), graph.ErrInvalid)
-	}
-	f := &file{
-		cid: fileCID(wasm), manifest: m, engine: e, code: code, meter: r,
-		pool: make(chan *instance, maxInstances), slots: make(chan struct{}, maxInstances),
-	}
-	if slices.ContainsFunc(r.Imports, func(i meter.Import) bool { return i.Module == abi.Module && i.Name == "schema_check" }) {
-		if f.schemas, err = readSchemas(wasm, m); err != nil {
-			return nil, fmt.Errorf("schemas of plugin file: %w: %w", err, graph.ErrInvalid)
-		}
-	}
-	e.files = append(e.files, f)
-	return f, nil
+	return f, f.compile(ctx, wasm, trusted)
 }
 
 func (f *file) closeImage() error {

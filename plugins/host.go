@@ -98,6 +98,8 @@ type Host struct {
 	folding   time.Duration // in guests, their reset included; where config.timed
 	work      map[*slot]bool
 
+	queued chan struct{} // wakes Compile
+
 	// state is held for reading while a view runs, for writing while a commit changes what views see.
 	state  sync.RWMutex
 	slots  map[slotKey]*slot
@@ -107,12 +109,14 @@ type Host struct {
 	fault  error              // why Run ended or a file can't be loaded
 
 	// mu guards what wakes whom.
-	mu      sync.Mutex
-	changed chan struct{} // closed and made anew at each commit
-	wake    context.CancelFunc
-	kicked  bool
-	arrived bool              // a file was added
-	kept    map[string][]byte // files, where there is no FileDir
+	mu       sync.Mutex
+	changed  chan struct{} // closed and made anew at each commit
+	wake     context.CancelFunc
+	kicked   bool
+	arrived  bool              // a file was added
+	waiting  []*file           // to be compiled
+	compiled bool              // one was
+	kept     map[string][]byte // files, where there is no FileDir
 }
 
 type slotKey struct {
@@ -126,7 +130,7 @@ func Open(c Config) (*Host, error) {
 	h := &Host{
 		log: c.Log, records: c.Log.Records("plugin"), config: c, logger: c.Logger, names: names{}, work: map[*slot]bool{}, folders: map[*file]*instance{}, stillborn: map[*file]error{},
 		specs: map[specKey]*spec{}, files: map[string]*file{}, faults: map[string]error{}, known: map[graph.ID]bool{}, repin: map[graph.ID]bool{}, kept: map[string][]byte{},
-		slots: map[slotKey]*slot{}, broken: map[slotKey]broken{}, changed: make(chan struct{}),
+		slots: map[slotKey]*slot{}, broken: map[slotKey]broken{}, changed: make(chan struct{}), queued: make(chan struct{}, 1),
 	}
 	err := h.readCursor()
 	if err == nil { // a crash may have left scratches
@@ -138,7 +142,7 @@ func Open(c Config) (*Host, error) {
 	return h, nil
 }
 
-// Run compiles what is needed, follows the Log and folds until ctx ends (then it returns nil) or the store fails.
+// Run compiles the node's own patterns, follows the Log and folds until ctx ends (then it returns nil) or the store fails.
 // It is called once; it works in the caller's goroutine.
 func (h *Host) Run(ctx context.Context) error {
 	err := h.load(ctx)
@@ -262,7 +266,7 @@ func (h *Host) change() <-chan struct{} {
 	return h.changed
 }
 
-// Close frees compiled code and instances, after Run has returned and no View runs. Safe twice.
+// Close frees compiled code and instances, after Run and Compile have returned and no View runs. Safe twice.
 func (h *Host) Close() error {
 	h.state.Lock()
 	defer h.state.Unlock()

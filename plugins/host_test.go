@@ -128,11 +128,12 @@ func (r *replica) run() {
 	r.host, err = Open(Config{Log: r.log, loaded: l, Files: r.files, bounds: r.tight, FileDir: r.dir, Astray: r.astray, native: r.native})
 	r.must(err)
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
+	done := make(chan error, 2)
 	go func(h *Host) { done <- h.Run(ctx) }(r.host)
+	go func(h *Host) { done <- h.Compile(ctx) }(r.host)
 	r.stop = sync.OnceFunc(func() {
 		cancel()
-		if err := <-done; err != nil {
+		if err := errors.Join(<-done, <-done); err != nil {
 			r.t.Errorf("run: %v", err)
 		}
 		if err := r.host.Close(); err != nil {

@@ -90,7 +90,7 @@ func (h *Host) prepare(s *slot) (r remedy, err error) {
 	}
 	p := s.active()
 	d := p.meta.Dirty
-	if d == nil {
+	if r.hold = !s.plugin().file.ready(); r.hold || d == nil {
 		return r, nil
 	}
 	seen := p == s.cur && p.meta.Whole

@@ -187,8 +187,8 @@ func (h *Host) File(cid string) ([]byte, error) {
 	return wasm, nil
 }
 
-// pinnedSpec returns the plugin of a kept file, compiled; a fault is remembered until files arrive.
-func (h *Host) pinnedSpec(ctx context.Context, cid, name string) (*spec, error) {
+// pinnedSpec returns the plugin of a kept file, which is compiled or will be; a fault is remembered until files arrive.
+func (h *Host) pinnedSpec(cid, name string) (*spec, error) {
 	if err := h.faults[cid]; err != nil {
 		return nil, err
 	}
@@ -196,21 +196,17 @@ func (h *Host) pinnedSpec(ctx context.Context, cid, name string) (*spec, error) 
 	if f == nil {
 		wasm, err := h.File(cid)
 		if err == nil {
-			f, err = h.engine.load(ctx, wasm, false)
-		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			f, err = h.engine.open(wasm)
 		}
 		if err != nil {
-			h.faults[cid] = err
-			if errors.Is(err, graph.ErrNotFound) {
-				h.logger.Info("a pinned plugin waits for its file", "plugin", name, "file", cid)
-			} else {
-				h.logger.Warn("a pinned plugin can't run", "plugin", name, "file", cid, "error", err)
-			}
-			return nil, err
+			return nil, h.unfit(cid, name, err)
 		}
 		h.files[cid] = f
+		h.queue(f)
+	}
+	if err := f.fault(); err != nil {
+		delete(h.files, cid)
+		return nil, h.unfit(cid, name, err)
 	}
 	for _, p := range f.manifest.Plugins {
 		if p.Name == name {
@@ -218,6 +214,17 @@ func (h *Host) pinnedSpec(ctx context.Context, cid, name string) (*spec, error) 
 		}
 	}
 	return nil, fmt.Errorf("file %s has no plugin %q: %w", cid, name, graph.ErrInvalid)
+}
+
+// unfit remembers why a file can't run.
+func (h *Host) unfit(cid, name string, err error) error {
+	h.faults[cid] = err
+	if errors.Is(err, graph.ErrNotFound) {
+		h.logger.Info("a pinned plugin waits for its file", "plugin", name, "file", cid)
+	} else {
+		h.logger.Warn("a pinned plugin can't run", "plugin", name, "file", cid, "error", err)
+	}
+	return err
 }
 
 // specOf gives the same spec for the same plugin of the same file.

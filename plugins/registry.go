@@ -60,7 +60,7 @@ func (h *Host) readRegistry(ctx context.Context) error {
 		}
 		var more []uint32
 		if sp := wanted[k.space][k.name]; sp != nil || bad[k.space][k.name].err != nil {
-			if more, err = h.reopen(ctx, space, k.name, &r, sp); err != nil {
+			if more, err = h.reopen(space, k.name, &r, sp); err != nil {
 				return err
 			}
 		}
@@ -74,19 +74,19 @@ func (h *Host) readRegistry(ctx context.Context) error {
 
 // reopen makes the slot of a record and returns the projections that it owns; none where what it was made by isn't here any more. sp is the plugin that shall run, nil
 // where that can't: what ran goes on beside the build of another, or in its place.
-func (h *Host) reopen(ctx context.Context, space *graph.Space, name string, r *registered, sp *spec) (owned []uint32, err error) {
+func (h *Host) reopen(space *graph.Space, name string, r *registered, sp *spec) (owned []uint32, err error) {
 	if sp != nil && r.Build != nil && r.Build.File != sp.file.cid {
 		r.Build = nil
 	}
 	ran := sp
 	if sp == nil || sp.file.cid != r.File {
-		ran = h.before(ctx, r.File, name)
+		ran = h.before(r.File, name)
 	}
 	if ran == nil && r.Build != nil && sp != nil {
 		r, ran = r.Build, sp
 	}
 	if ran == nil || !r.valid() {
-		return nil, ctx.Err()
+		return nil, nil
 	}
 	s, err := h.addSlot(space, ran, r.Num)
 	if err != nil {
@@ -109,16 +109,13 @@ func (h *Host) reopen(ctx context.Context, space *graph.Space, name string, r *r
 }
 
 // before returns the plugin that ran until another file was pinned, nil where it isn't here any more.
-func (h *Host) before(ctx context.Context, cid, name string) *spec {
+func (h *Host) before(cid, name string) *spec {
 	for _, sp := range h.own {
 		if sp.file.cid == cid && sp.plugin.Name == name {
 			return sp
 		}
 	}
-	sp, err := h.pinnedSpec(ctx, cid, name)
-	if err != nil {
-		return nil
-	}
+	sp, _ := h.pinnedSpec(cid, name)
 	return sp
 }
 
@@ -180,10 +177,7 @@ func (h *Host) wanted(ctx context.Context, space *graph.Space) (out map[string]*
 	}
 	for name, cid := range pins {
 		delete(out, name)
-		sp, err := h.pinnedSpec(ctx, cid, name)
-		if ctx.Err() != nil {
-			return nil, nil, ctx.Err()
-		}
+		sp, err := h.pinnedSpec(cid, name)
 		if err != nil {
 			bad[name] = broken{cid, err}
 			continue
@@ -196,18 +190,21 @@ func (h *Host) wanted(ctx context.Context, space *graph.Space) (out map[string]*
 // discover makes the slots of new Spaces, and brings those up to date whose pins may have changed.
 func (h *Host) discover(ctx context.Context) (ops []graph.Op, err error) {
 	h.mu.Lock()
-	arrived := h.arrived
-	h.arrived = false
+	arrived, compiled := h.arrived, h.compiled
+	h.arrived, h.compiled = false, false
 	h.mu.Unlock()
 	ids := h.log.Spaces()
-	if len(ids) == len(h.known) && len(h.repin) == 0 && !arrived {
+	if len(ids) == len(h.known) && len(h.repin) == 0 && !arrived && !compiled {
 		return nil, nil
+	}
+	if compiled { // what waited for it looks, whether anything is written or not
+		h.announce()
 	}
 	if arrived {
 		clear(h.faults)
 	}
 	for _, id := range ids {
-		if h.known[id] && !h.repin[id] && !arrived {
+		if h.known[id] && !h.repin[id] && !arrived && !compiled {
 			continue
 		}
 		more, err := h.assign(ctx, id)
@@ -242,8 +239,9 @@ func (h *Host) assign(ctx context.Context, id graph.ID) (ops []graph.Op, err err
 			continue
 		}
 		sp := wanted[k.name]
-		waits := bad[k.name].err != nil && s.cur.meta.Whole
-		if sp == nil && !waits || sp != nil && sp != s.plugin() && !s.cur.meta.Whole {
+		other := sp != nil && !sp.same(s.plugin())
+		waits := s.cur.meta.Whole && (bad[k.name].err != nil || other && !sp.file.ready())
+		if sp == nil && !waits || other && !s.cur.meta.Whole {
 			ops = append(ops, h.drop(k, s)...)
 			continue
 		}
@@ -273,7 +271,14 @@ func (h *Host) want(k slotKey, space *graph.Space, sp *spec) ([]graph.Op, error)
 		op, err := s.register()
 		return []graph.Op{op}, err
 	}
-	if s.plugin() == sp {
+	if s.plugin().same(sp) {
+		if s.plugin() != sp {
+			s.adopt(sp)
+			h.work[s] = true
+		}
+		return nil, nil
+	}
+	if !sp.file.ready() { // what ran goes on until it is
 		return nil, nil
 	}
 	h.work[s] = true

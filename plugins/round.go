@@ -35,7 +35,17 @@ func (h *Host) round(ctx context.Context) (busy bool, err error) {
 	if err := h.commit(ops, done, cursor); err != nil {
 		return false, err
 	}
-	return more || len(h.work) > 0, nil
+	return more || h.busy(), nil
+}
+
+// busy says whether a slot has work that can be done now.
+func (h *Host) busy() bool {
+	for s := range h.work {
+		if s.cur.meta.Moving && s.build == nil || s.plugin().file.ready() {
+			return true
+		}
+	}
+	return false
 }
 
 // level is how far a projection has come: those of one Space that have come equally far are folded in one pass.
@@ -169,7 +179,7 @@ func (h *Host) commit(ops []graph.Op, done []*slot, cursor graph.Pos) error {
 func (h *Host) waitUntil(ctx context.Context, k slotKey, target graph.Pos) {
 	h.wait(ctx, func() bool {
 		s := h.slots[k]
-		return h.seen >= target && (s != nil && s.pub.settled || s == nil && h.listed[k.space])
+		return h.seen >= target && (s != nil && s.pub.settled && s.pub.spec.file.ended() || s == nil && h.listed[k.space])
 	})
 }
 

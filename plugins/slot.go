@@ -35,6 +35,9 @@ func newSpec(f *file, p abi.Plugin) *spec {
 	return s
 }
 
+// same says whether two specs are of one plugin of one file, which may have been opened twice.
+func (s *spec) same(t *spec) bool { return s.file.cid == t.file.cid && s.plugin.Name == t.plugin.Name }
+
 // slot is owned by the goroutine of Run, but for pub.
 type slot struct {
 	space *graph.Space
@@ -73,6 +76,15 @@ func (s *slot) plugin() *spec {
 		return s.next
 	}
 	return s.spec
+}
+
+// adopt takes another opening of the file that is folded.
+func (s *slot) adopt(sp *spec) {
+	if s.build != nil {
+		s.next = sp
+	} else {
+		s.spec = sp
+	}
 }
 
 // publish copies what readers may know; under Host.state.

@@ -23,19 +23,20 @@ type Action = abi.Command
 
 // Info says what a plugin is and how far its state has come.
 type Info struct {
-	Name     string   `json:"name"`
-	Version  string   `json:"version"`
-	File     string   `json:"file"` // the CID of the Wasm file
-	About    string   `json:"about,omitempty"`
-	Accepts  []string `json:"accepts"`
-	Views    []Action `json:"views"` // with the JSON Schema of their parameters
-	Commands []Action `json:"commands"`
-	React    bool     `json:"react,omitempty"`  // it speaks by itself, where a Node turns that on
-	Current  bool     `json:"current"`          // the state covers all visible messages
-	Folded   uint64   `json:"folded"`           // messages in the state
-	Marked   uint64   `json:"marked"`           // of these, how many were refused or trapped; their writes are left out
-	Reason   string   `json:"reason,omitempty"` // of the last one marked
-	Fault    string   `json:"fault,omitempty"`  // why what is pinned can't run; where nothing ran before, name and file alone are known
+	Name      string   `json:"name"`
+	Version   string   `json:"version"`
+	File      string   `json:"file"` // the CID of the Wasm file
+	About     string   `json:"about,omitempty"`
+	Accepts   []string `json:"accepts"`
+	Views     []Action `json:"views"` // with the JSON Schema of their parameters
+	Commands  []Action `json:"commands"`
+	React     bool     `json:"react,omitempty"`     // it speaks by itself, where a Node turns that on
+	Compiling bool     `json:"compiling,omitempty"` // its file can't run before that
+	Current   bool     `json:"current"`             // the state covers all visible messages
+	Folded    uint64   `json:"folded"`              // messages in the state
+	Marked    uint64   `json:"marked"`              // of these, how many were refused or trapped; their writes are left out
+	Reason    string   `json:"reason,omitempty"`    // of the last one marked
+	Fault     string   `json:"fault,omitempty"`     // why what is pinned can't run; where nothing ran before, name and file alone are known
 }
 
 // View asks a plugin's view in a Space, on behalf of a Node (zero: nobody). params is a JSON object or nil. It waits,
@@ -174,7 +175,7 @@ func (h *Host) current(ctx context.Context, space graph.ID, plugin string) (*spe
 	defer h.state.RUnlock()
 	s := h.slots[k]
 	switch {
-	case s != nil && s.pub.meta.Whole && h.engine != nil:
+	case s != nil && s.pub.meta.Whole && h.engine != nil && s.pub.spec.file.ready():
 		return s.pub.spec, s, nil
 	case h.fault != nil:
 		return nil, nil, h.fault
@@ -339,7 +340,7 @@ func (h *Host) Plugins(ctx context.Context, space graph.ID) ([]Info, error) {
 		p := s.pub.spec.plugin
 		out = append(out, Info{
 			Name: name, Version: p.Version, File: s.pub.spec.file.cid, About: p.About, Accepts: p.Accepts, Views: orNone(p.Views), Commands: orNone(p.Commands), React: p.React,
-			Current: s.pub.current && h.seen >= h.log.Written(), Folded: s.pub.meta.Folded, Marked: s.pub.meta.Marked, Reason: s.pub.meta.Reason,
+			Compiling: !s.pub.spec.file.ended(), Current: s.pub.current && h.seen >= h.log.Written(), Folded: s.pub.meta.Folded, Marked: s.pub.meta.Marked, Reason: s.pub.meta.Reason,
 		})
 	}
 	for k, b := range h.broken {
