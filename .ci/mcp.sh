@@ -61,4 +61,6 @@ echo "strict: clean over stdio and HTTP"
 
 echo "-- agents"
 harness=$(ls "$cache"/node_modules/opencode-linux-*/bin/opencode 2>/dev/null | head -1 || true)
-PLEXUS_OPENCODE="${harness:-$cache/node_modules/.bin/opencode}" go test -count=1 -run Agent -v ./cmd/plexus
+export PLEXUS_OPENCODE="${harness:-$cache/node_modules/.bin/opencode}"
+go test -count=1 -run Agent -v ./cmd/plexus
+go test -count=1 -run 'TestTwoHarnesses$' -v ./examples

@@ -16,7 +16,7 @@ import (
 
 const (
 	turnedOn    = "PLEXUS_EXAMPLES" // the environment variable without which the tests are skipped
-	exampleTime = 2 * time.Minute   // each takes well under one, on a box that does nothing else
+	exampleTime = 4 * time.Minute   // each takes well under one, on a box that does nothing else
 )
 
 func TestExamples(t *testing.T) {
@@ -42,6 +42,29 @@ func TestExamples(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) { t.Log(play(t, name, want, "PLEXUS_PROGRAM="+bin)) })
+	}
+}
+
+// Two real harnesses; .ci/mcp.sh has them.
+func TestTwoHarnesses(t *testing.T) {
+	if os.Getenv("PLEXUS_OPENCODE") == "" {
+		t.Skip("skipped: PLEXUS_OPENCODE doesn't name an OpenCode binary (.ci/mcp.sh installs one)")
+	}
+	t.Log(play(t, "two-harnesses", []string{
+		"by alpha's agent", "alpha's harness ends: it read the answer", "beta's harness ends: it claimed the work", "claimed by beta's agent", "but not on Friday",
+	}))
+}
+
+// Where there is no npm either, that example says so and fails nothing.
+func TestTwoHarnessesWithoutNpm(t *testing.T) {
+	if os.Getenv(turnedOn) == "" {
+		t.Skip("skipped: set " + turnedOn + "=1, as .ci/run examples does")
+	}
+	cmd := exec.CommandContext(t.Context(), build(t, "two-harnesses", "plexus/examples/two-harnesses"))
+	cmd.Env = []string{"PLEXUS_PROGRAM=none", "HOME=" + t.TempDir()}
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "SKIPPED: there is no npm") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

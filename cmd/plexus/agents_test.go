@@ -5,16 +5,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"plexus/internal/scripted"
 	"plexus/sdk/client"
 )
 
@@ -28,74 +25,51 @@ func harness(t *testing.T) string {
 	return path
 }
 
-// runHarness lets OpenCode work on a prompt with `plexus mcp` of the daemon as its only tool server, and returns its output.
-func runHarness(ctx context.Context, t *testing.T, d *daemon, s script) (string, error) {
-	bin, home := harness(t), t.TempDir()
-	config := map[string]any{
-		"provider": map[string]any{"scripted": map[string]any{
-			"npm": "@ai-sdk/openai-compatible", "name": "Scripted",
-			"options": map[string]any{"baseURL": scriptedModel(t, s), "apiKey": "none"},
-			"models":  map[string]any{"m": map[string]any{"name": "m", "tool_call": true}},
-		}},
-		"model": "scripted/m", "small_model": "scripted/m", "autoupdate": false, "share": "disabled",
-		"mcp": map[string]any{"plexus": map[string]any{
-			"type": "local", "enabled": true, "command": []string{plexus(t), "mcp", "--dir", d.dir},
-		}},
-		"permission": map[string]any{"*": "allow"},
-	}
-	raw, err := json.Marshal(config)
+// runHarness lets OpenCode work with `plexus mcp` of the daemon as its only tool server, and returns its output.
+func runHarness(ctx context.Context, t *testing.T, d *daemon, s scripted.Script) (string, error) {
+	model, err := scripted.Serve(s)
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
-	if err := os.WriteFile(filepath.Join(home, "opencode.json"), raw, 0o600); err != nil {
-		t.Fatal(err)
+	defer model.Close()
+	cmd, err := scripted.OpenCode(ctx, harness(t), t.TempDir(), model.URL, plexus(t), "mcp", "--dir", d.dir)
+	if err != nil {
+		return "", err
 	}
-	cmd := exec.CommandContext(ctx, bin, "run", "--format", "json", "Do what the script says.")
-	cmd.Dir = home
-	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 
-// field finds "key":"value" in a tool's result, whatever text surrounds the JSON.
-func field(result, key string) string {
-	m := regexp.MustCompile(`"` + key + `"\s*:\s*"([^"]+)"`).FindStringSubmatch(strings.ReplaceAll(result, `\"`, `"`))
-	if m == nil {
-		return ""
-	}
-	return m[1]
-}
-
 // asker enters a Space, asks, waits for the answer, and says it.
-func asker(results []string) turn {
+func asker(results []string) scripted.Turn {
 	switch len(results) {
 	case 0:
-		return turn{Tool: "ioa_space", Args: map[string]any{"name": "kitchen", "description": "I ask"}}
+		return scripted.Turn{Tool: "ioa_space", Args: map[string]any{"name": "kitchen", "description": "I ask"}}
 	case 1:
-		return turn{Tool: "ioa_send", Args: map[string]any{"space_id": field(results[0], "id"), "content": map[string]any{"text": "How much salt?"}}}
+		return scripted.Turn{Tool: "ioa_send", Args: map[string]any{"space_id": scripted.Field(results[0], "id"), "content": map[string]any{"text": "How much salt?"}}}
 	}
-	space, question := field(results[0], "id"), field(results[1], "id")
+	space, question := scripted.Field(results[0], "id"), scripted.Field(results[1], "id")
 	if last := results[len(results)-1]; len(results) > 2 && strings.Contains(last, "a pinch") {
-		return turn{Text: "The answer is: a pinch."}
+		return scripted.Turn{Text: "The answer is: a pinch."}
 	}
-	return turn{Tool: "ioa_read", Args: map[string]any{"space_id": space, "message_id": question, "direction": "downstream", "after": question, "wait_ms": 20000}}
+	return scripted.Turn{Tool: "ioa_read", Args: map[string]any{"space_id": space, "message_id": question, "direction": "downstream", "after": question, "wait_ms": 20000}}
 }
 
 // answerer enters the Space, waits for a question, and answers it.
-func answerer(results []string) turn {
+func answerer(results []string) scripted.Turn {
 	if len(results) == 0 {
-		return turn{Tool: "ioa_space", Args: map[string]any{"name": "kitchen", "description": "I answer"}}
+		return scripted.Turn{Tool: "ioa_space", Args: map[string]any{"name": "kitchen", "description": "I answer"}}
 	}
-	space, last := field(results[0], "id"), results[len(results)-1]
+	space, last := scripted.Field(results[0], "id"), results[len(results)-1]
 	switch {
 	case strings.Contains(last, "a pinch"):
-		return turn{Text: "Answered."}
+		return scripted.Turn{Text: "Answered."}
 	case strings.Contains(last, "How much salt?") && len(results) > 1:
-		return turn{Tool: "ioa_send", Args: map[string]any{
-			"space_id": space, "content": map[string]any{"text": "a pinch"}, "refs": map[string]any{"messages": []string{field(last, "id")}},
+		return scripted.Turn{Tool: "ioa_send", Args: map[string]any{
+			"space_id": space, "content": map[string]any{"text": "a pinch"}, "refs": map[string]any{"messages": []string{scripted.Field(last, "id")}},
 		}}
 	}
-	return turn{Tool: "ioa_read", Args: map[string]any{"space_id": space, "all": true, "wait_ms": 20000}}
+	return scripted.Turn{Tool: "ioa_read", Args: map[string]any{"space_id": space, "all": true, "wait_ms": 20000}}
 }
 
 func TestAgentHarnessesOnTwoNodes(t *testing.T) {
@@ -119,7 +93,7 @@ func TestAgentHarnessesOnTwoNodes(t *testing.T) {
 	for _, p := range []struct {
 		who string
 		d   *daemon
-		s   script
+		s   scripted.Script
 	}{{"asker", a, asker}, {"answerer", b, answerer}} {
 		go func() {
 			out, err := runHarness(ctx, t, p.d, p.s)

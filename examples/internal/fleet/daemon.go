@@ -82,6 +82,9 @@ func (d *Daemon) Start(ctx context.Context) {
 	s.names[up.Host] = d.Name
 }
 
+// Dir is the data dir.
+func (d *Daemon) Dir() string { return d.dir }
+
 // environment is this process's without what would point a child elsewhere.
 func environment() []string {
 	var env []string
@@ -128,6 +131,26 @@ func (d *Daemon) Command(ctx context.Context, args ...string) string {
 	out, err := cmd.CombinedOutput()
 	d.stage.Fatal(err, "plexus %s on %s: %s", strings.Join(args, " "), d.Name, bytes.TrimSpace(out))
 	return strings.TrimSpace(string(out))
+}
+
+// SpaceID looks a Space up by its name.
+func (d *Daemon) SpaceID(ctx context.Context, name string) string {
+	list, err := d.Admin.Spaces(ctx)
+	d.stage.Fatal(err, "list the Spaces of %s", d.Name)
+	for _, s := range list {
+		if s.Name == name {
+			return s.ID
+		}
+	}
+	d.stage.Fatal(errors.New("it isn't there"), "find the Space %q on %s", name, d.Name)
+	return ""
+}
+
+// Messages returns a Space's messages in canonical order.
+func (d *Daemon) Messages(ctx context.Context, space string) []client.Message {
+	page, err := d.Admin.Read(ctx, client.ReadQuery{SpaceID: space, All: true, Order: "canonical", Limit: 1000})
+	d.stage.Fatal(err, "read on %s", d.Name)
+	return page.Messages
 }
 
 // Same waits until the running daemons hold the same messages of a Space and have folded them to the same state of the plugins, and

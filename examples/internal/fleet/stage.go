@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	playTime = 2 * time.Minute       // for a whole example: each takes well under one, and a hang must not look like work
+	playTime = 3 * time.Minute       // for a whole example: each takes well under one, and a hang must not look like work
 	stopTime = 5 * time.Second       // what a process gets between SIGTERM and SIGKILL
 	poll     = 50 * time.Millisecond // how often a wait looks again
 )
@@ -37,9 +37,13 @@ type Stage struct {
 	daemons []*Daemon
 	names   map[string]string // Node or host ID → what the story calls it
 	done    []func()          // run at the end, the last one first
+	skip    string            // why it can't be played here
 	failed  int
 	checks  int
 }
+
+// skipped ends an example that can't be played here.
+type skipped struct{ reason string }
 
 // failure carries an error from where it happens to the end of the example.
 type failure struct{ err error }
@@ -77,6 +81,10 @@ func run(ctx context.Context, out io.Writer, title string, play func(ctx context
 	if err := s.play(ctx, play); err != nil {
 		return err
 	}
+	if s.skip != "" {
+		fmt.Fprintf(out, "\nSKIPPED: %s\n", s.skip)
+		return nil
+	}
 	if s.failed > 0 {
 		return fmt.Errorf("%d of %d checks don't hold", s.failed, s.checks)
 	}
@@ -91,6 +99,8 @@ func (s *Stage) play(ctx context.Context, play func(ctx context.Context, s *Stag
 		case nil:
 		case failure:
 			err = r.err
+		case skipped:
+			s.skip = r.reason
 		default:
 			panic(r)
 		}
@@ -121,6 +131,15 @@ func (s *Stage) Fatal(err error, format string, args ...any) {
 		panic(failure{fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)})
 	}
 }
+
+// Skip ends the example where it can't be played, and says why; that is no failure.
+func (s *Stage) Skip(format string, args ...any) { panic(skipped{fmt.Sprintf(format, args...)}) }
+
+// Name says what the story calls a Node.
+func (s *Stage) Name(id, name string) { s.names[id] = name }
+
+// Program is the plexus program.
+func (s *Stage) Program() string { return s.program }
 
 // Dir makes a directory that goes with the run.
 func (s *Stage) Dir(name string) string {

@@ -21,6 +21,7 @@ func TestTheEnd(t *testing.T) {
 		"all well": {func(_ context.Context, s *Stage) { s.Check(true, "so") }, "", "All 1 checks hold"},
 		"a check":  {func(_ context.Context, s *Stage) { s.Check(false, "so"); s.Check(true, "and so") }, "1 of 2 checks", "not so: so"},
 		"an error": {func(_ context.Context, s *Stage) { s.Fatal(errors.New("broken"), "look at %s", "it") }, "look at it: broken", ""},
+		"skipped":  {func(_ context.Context, s *Stage) { s.Skip("no %s", "npm") }, "", "SKIPPED: no npm"},
 		"no error": {func(_ context.Context, s *Stage) { s.Fatal(nil, "look") }, "", "checks hold"},
 		"what never comes": {func(ctx context.Context, s *Stage) {
 			c, stop := context.WithCancel(ctx)
