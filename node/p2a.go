@@ -35,7 +35,7 @@ type gateway struct {
 	of      map[graph.ID]graph.ID // a message → the task it is about, of open tasks
 	dirty   map[graph.ID]bool
 	waiting map[graph.ID]*waiter
-	busy    map[graph.ID]bool    // tasks that somebody is acting on
+	told    map[graph.ID]bool    // hybrid tasks whose end stood in the answer
 	open    map[graph.NodeID]int // a caller's tasks without an end
 }
 
@@ -51,7 +51,7 @@ func newGateway(n *Node) (*gateway, error) {
 		node: n, rec: openP2ARecords(n.log), nets: n.cfg.Callbacks, look: make(chan struct{}, 1), post: make(chan struct{}, 1),
 		pace:  pace{first: firstTry, last: lastTry, timeout: callbackWait, age: callbackAge, tries: callbackTries, jitter: jitter},
 		tasks: map[graph.ID]*followed{}, of: map[graph.ID]graph.ID{}, dirty: map[graph.ID]bool{}, waiting: map[graph.ID]*waiter{}, open: map[graph.NodeID]int{},
-		busy: map[graph.ID]bool{},
+		told: map[graph.ID]bool{},
 	}
 	g.http = g.newClient()
 	return g, g.count()

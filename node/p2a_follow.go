@@ -275,28 +275,8 @@ func (g *gateway) touchAll() {
 	}
 }
 
-// claim has one at a time act on a task.
-func (g *gateway) claim(id graph.ID) (free func(), ok bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.busy[id] {
-		return nil, false
-	}
-	g.busy[id] = true
-	return func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		delete(g.busy, id)
-	}, true
-}
-
 // lookAt does what a task's state asks for, and says when to look again, moved or not (0: needn't).
 func (g *gateway) lookAt(ctx context.Context, id graph.ID) (again graph.Time, err error) {
-	free, ok := g.claim(id)
-	if !ok {
-		return g.now() + graph.Time(lookAgain.Microseconds()), nil
-	}
-	defer free()
 	rec, err := readJSON[taskRecord](g.rec.task, id[:])
 	if err != nil || !g.isOpen(id) {
 		return 0, err
@@ -307,13 +287,15 @@ func (g *gateway) lookAt(ctx context.Context, id graph.ID) (again graph.Time, er
 	}
 	now := g.now()
 	switch {
-	case t.Final && rec.Hold > now:
-		return rec.Hold, g.accept(ctx, id, rec, t, v)
 	case t.Final:
 		if err := g.accept(ctx, id, rec, t, v); err != nil {
 			return 0, err
 		}
-		return 0, g.end(id, rec, t, true)
+		told := g.wasTold(id)
+		if rec.Hold > now && !told {
+			return rec.Hold, nil
+		}
+		return 0, g.end(id, rec, t, !told)
 	case t.Status == taskInfo && v.Last != rec.Asked:
 		rec.Asked = v.Last
 		if err := g.tell(id, rec, t, nil); err != nil {
@@ -321,6 +303,9 @@ func (g *gateway) lookAt(ctx context.Context, id graph.ID) (again graph.Time, er
 		}
 	}
 	due := dueAt(rec, v)
+	if v.Status == "" { // the plugin doesn't know it yet
+		return now + graph.Time(lookAgain.Microseconds()), nil
+	}
 	if due == 0 || due >= now {
 		return due, nil
 	}
@@ -387,34 +372,32 @@ func (g *gateway) end(id graph.ID, rec taskRecord, t client.Task, tell bool) err
 		}
 		delete(g.tasks, id)
 	}
+	delete(g.told, id)
 	if g.open[rec.Caller]--; g.open[rec.Caller] <= 0 {
 		delete(g.open, rec.Caller)
 	}
 	return nil
 }
 
-// Answered closes a hybrid task whose end stood in the answer. One that is being acted on keeps its callback: told twice is better than never.
-func (g *gateway) Answered(ctx context.Context, caller, id string) error {
-	task, rec, err := g.mine(caller, id)
+// Answered notes that a hybrid task's end stood in the answer; the task is closed when it is looked at.
+func (g *gateway) Answered(_ context.Context, caller, id string) error {
+	task, _, err := g.mine(caller, id)
 	if err != nil {
 		return err
 	}
-	free, ok := g.claim(task)
-	if !ok {
-		return nil
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.isOpen(task) {
+		g.told[task], g.dirty[task] = true, true
+		poke(g.look)
 	}
-	defer free()
-	if !g.isOpen(task) {
-		return nil
-	}
-	t, v, err := g.stand(ctx, task, rec)
-	if err != nil || !t.Final {
-		return err
-	}
-	if err := g.accept(ctx, task, rec, t, v); err != nil {
-		return err
-	}
-	return g.end(task, rec, t, false)
+	return nil
+}
+
+func (g *gateway) wasTold(task graph.ID) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.told[task]
 }
 
 // tell keeps an event for the callback, in one transaction with also and the record.

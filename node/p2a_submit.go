@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"plexus/graph"
 	"plexus/node/api"
@@ -161,6 +162,9 @@ func (g *gateway) send(ctx context.Context, a *asking, also func(graph.ID) []gra
 	if err := g.fits(ctx, a); err != nil {
 		return client.Task{}, err
 	}
+	if err := g.checkTimes(a.in); err != nil {
+		return client.Task{}, err
+	}
 	params, err := a.params()
 	if err != nil {
 		return client.Task{}, err
@@ -196,6 +200,20 @@ func (g *gateway) send(ctx context.Context, a *asking, also func(graph.ID) []gra
 		return client.Task{}, err
 	}
 	return g.fresh(st.Entry.ID(), rec), nil
+}
+
+// checkTimes refuses what would be over before it is sent; the plugin's command doesn't know the time.
+func (g *gateway) checkTimes(in client.TaskRequest) error {
+	for _, f := range [...][2]string{{"deadline", in.Deadline}, {"expires_at", in.ExpiresAt}} {
+		if f[1] == "" {
+			continue
+		}
+		at, err := time.Parse(time.RFC3339Nano, f[1])
+		if err != nil || graph.TimeOf(at) <= g.now() {
+			return invalid("%s must be a time to come, like 2026-11-30T15:04:05Z", f[0])
+		}
+	}
+	return nil
 }
 
 func idBytes(id graph.ID) []byte { return id[:] }

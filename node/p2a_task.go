@@ -117,7 +117,7 @@ func (g *gateway) stand(ctx context.Context, id graph.ID, rec taskRecord) (clien
 	var v taskView
 	err := g.view(ctx, rec.Space, taskPlugin, "task", map[string]string{"task": t.ID}, rec.Caller, &v)
 	if errors.Is(err, graph.ErrInvalid) {
-		v.Status, err = taskPending, nil
+		return t, v, g.unknown(ctx, rec, &t)
 	}
 	if err != nil {
 		return t, v, err
@@ -144,6 +144,20 @@ func (g *gateway) stand(ctx context.Context, id graph.ID, rec taskRecord) (clien
 	}
 	t.Callbacks, err = g.callbacks(id, rec)
 	return t, v, err
+}
+
+// unknown is a task that the plugin's state doesn't hold: since it is behind, or since the request was refused or withdrawn, which nothing mends.
+func (g *gateway) unknown(ctx context.Context, rec taskRecord, t *client.Task) error {
+	list, err := g.node.plugins.Plugins(ctx, rec.Space)
+	if err != nil {
+		return err
+	}
+	for _, p := range list {
+		if p.Name == taskPlugin && p.Current {
+			t.Status, t.Final, t.Reason = taskRejected, true, "the request has no effect in this Space: it came too late for its own times, or was withdrawn"
+		}
+	}
+	return nil
 }
 
 // textOf is a JSON text's, or the JSON.
