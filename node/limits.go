@@ -72,5 +72,6 @@ const (
 	maxMarksShown    = 50                    // of those that differ: what a person looks at
 	maxViewsCompared = 32                    // of two versions: each answer is up to 256 KiB
 	hashedBytes      = 512 << 20             // of states hashed in one round: a second or two
+	commandsPause    = time.Second           // between two looks at the commands there are: a busy node commits far more often
 	findScan         = 1000                  // records read at a time by a filter no index serves
 )

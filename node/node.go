@@ -114,6 +114,7 @@ type Node struct {
 
 	gateway  *gateway
 	handler  *api.Handler
+	mcp      *api.MCP
 	listener net.Listener // nil: no HTTP
 
 	accounts sync.Mutex            // one change of Nodes and identities at a time
@@ -179,9 +180,10 @@ func (n *Node) openEdges() (err error) {
 	if n.gateway, err = newGateway(n); err != nil {
 		return err
 	}
+	n.mcp = api.NewMCP(n, api.MCPOptions{Version: n.cfg.Version, NoAuth: n.cfg.NoAuth, Commands: n, Plugins: n})
 	n.handler = api.New(api.Config{
 		Accounts: n, Directory: n, Inbox: n, Views: n, Admin: n, Plugins: n, Skills: n, P2A: n.gateway, Callers: n.gateway,
-		MCP:  api.NewMCP(n, api.MCPOptions{Version: n.cfg.Version, NoAuth: n.cfg.NoAuth}),
+		Commands: n, MCP: n.mcp,
 		Page: n.cfg.Page, Metrics: newMetrics(n), NoAuth: n.cfg.NoAuth, Hosts: n.cfg.hosts(), Version: n.cfg.Version, Logger: n.cfg.Logger,
 	})
 	if n.cfg.Listen == "none" {

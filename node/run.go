@@ -62,7 +62,7 @@ func (n *Node) Run(ctx context.Context) error {
 			fail(err)
 		}
 	}
-	edge = append(edge, start(fail, n.plugins.Run, n.plugins.Compile, n.react), start(fail, n.gateway.run))
+	edge = append(edge, start(fail, n.plugins.Run, n.plugins.Compile, n.react, n.freshen), start(fail, n.gateway.run))
 	if n.listener != nil && ctx.Err() == nil {
 		edge = append(edge, start(fail, n.serve))
 	}

@@ -14,6 +14,7 @@ const (
 	startPause    = 20 * time.Millisecond
 	progressEvery = 2 * time.Second  // of a long transfer; a shorter one says nothing
 	mcpPatience   = 20 * time.Second // an MCP call waits so long for a daemon that is being restarted
+	toolsPause    = time.Second      // before the plugins' commands are followed anew
 	execTries     = 3                // of `listen --exec` for one message, before it is left for the next start
 	execPause     = time.Second      // before the second try; doubled after
 )

@@ -21,24 +21,33 @@ import (
 )
 
 func (a *app) mcpCommand() *cobra.Command {
+	var pluginTools bool
 	cmd := &cobra.Command{
 		Use: "mcp", Short: "Serve MCP on standard input and output, for an agent",
 		Long: `Serve the three tools ioa_space, ioa_send and ioa_read to an MCP client that starts this as a child. Each client, by the
 name it gives itself (or --as NAME), is a Node of its own. The daemon may be restarted meanwhile. To set a client up:
-plexus mcp install CLIENT. Clients that speak MCP over HTTP find it at the daemon's /mcp.`,
-		Example: "  plexus mcp\n  plexus mcp --as researcher\n  plexus mcp install claude-code",
+plexus mcp install CLIENT. Clients that speak MCP over HTTP find it at the daemon's /mcp.
+
+With --plugin-tools (over HTTP: /mcp?plugin_tools=true) each command of the plugins in the Spaces joined is a tool as well, and the client is told when they
+change. An agent pays for each in every turn.`,
+		Example: "  plexus mcp\n  plexus mcp --as researcher\n  plexus mcp --plugin-tools\n  plexus mcp install claude-code",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b := &bridge{app: a, nodes: map[string]*steady{}}
-			err := api.NewMCPServer(version, b.caller).Run(cmd.Context(), &mcp.IOTransport{Reader: readCloser(a.in), Writer: writeCloser{a.out}})
+			err := b.serve(cmd.Context(), &mcp.IOTransport{Reader: readCloser(a.in), Writer: writeCloser{a.out}}, pluginTools)
 			if errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed) || cmd.Context().Err() != nil {
 				return nil // the client went: that is how it ends
 			}
 			return err
 		},
 	}
+	pluginToolsFlag(cmd, &pluginTools)
 	cmd.AddCommand(a.mcpInstallCommand())
 	return cmd
+}
+
+func pluginToolsFlag(cmd *cobra.Command, on *bool) {
+	cmd.Flags().BoolVar(on, "plugin-tools", false, "each command of the plugins in the Spaces joined is a tool")
 }
 
 func readCloser(r io.Reader) io.ReadCloser {
@@ -61,25 +70,31 @@ type bridge struct {
 }
 
 func (b *bridge) caller(ctx context.Context, req *mcp.CallToolRequest) (api.Service, string, error) {
+	s := b.steady(req.ClientInfo())
+	c, err := steadily(ctx, s, func(c *client.Client) (*client.Client, error) { return c, nil })
+	if err != nil {
+		return nil, "", err
+	}
+	return s, c.NodeID, nil
+}
+
+// steady is the client's own, by the name it gives itself.
+func (b *bridge) steady(info *mcp.Implementation) *steady {
 	name := b.as
-	if info := req.ClientInfo(); name == "" && info != nil {
+	if name == "" && info != nil {
 		name = strings.TrimSpace(info.Name)
 	}
 	if name == "" {
 		name = "mcp-client"
 	}
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	s := b.nodes[name]
 	if s == nil {
 		s = &steady{app: b.app, name: name}
 		b.nodes[name] = s
 	}
-	b.mu.Unlock()
-	c, err := steadily(ctx, s, func(c *client.Client) (*client.Client, error) { return c, nil })
-	if err != nil {
-		return nil, "", err
-	}
-	return s, c.NodeID, nil
+	return s
 }
 
 // steady is a Service that finds the daemon anew whenever it is gone.

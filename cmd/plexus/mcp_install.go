@@ -80,7 +80,7 @@ var mcpClients = []mcpClient{
 }
 
 func (a *app) mcpInstallCommand() *cobra.Command {
-	var only, project bool
+	var only, project, pluginTools bool
 	var names []string
 	for _, c := range mcpClients {
 		names = append(names, c.name)
@@ -89,7 +89,8 @@ func (a *app) mcpInstallCommand() *cobra.Command {
 		Use: "install CLIENT", Short: "Write an MCP client's configuration",
 		Long: "Add Plexus to the configuration of an MCP client, for you or with --project for the project in this directory. What\n" +
 			"else stands there stays. Clients: " + strings.Join(names, ", ") + ".",
-		Example:   "  plexus mcp install claude-code\n  plexus mcp install cursor --project\n  plexus mcp install codex --print",
+		Example: "  plexus mcp install claude-code\n  plexus mcp install cursor --project\n  plexus mcp install codex --print\n" +
+			"  plexus mcp install claude-code --plugin-tools",
 		Args:      cobra.ExactArgs(1),
 		ValidArgs: names,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -97,16 +98,17 @@ func (a *app) mcpInstallCommand() *cobra.Command {
 			if i < 0 {
 				return wrongUse("one of: "+strings.Join(names, ", "), "no client named %q", args[0])
 			}
-			return a.install(mcpClients[i], only, project)
+			return a.install(mcpClients[i], only, project, pluginTools)
 		},
 	}
 	cmd.Flags().BoolVar(&only, "print", false, "print the whole file as it would be, and write nothing")
 	cmd.Flags().BoolVar(&project, "project", false, "the configuration of the project in this directory instead of yours")
+	pluginToolsFlag(cmd, &pluginTools)
 	return cmd
 }
 
-func (a *app) install(c mcpClient, only, project bool) error {
-	command, err := a.mcpArgs()
+func (a *app) install(c mcpClient, only, project, pluginTools bool) error {
+	command, err := a.mcpArgs(pluginTools)
 	if err != nil {
 		return err
 	}
@@ -145,12 +147,15 @@ func (a *app) install(c mcpClient, only, project bool) error {
 }
 
 // mcpArgs is the command line a client shall start.
-func (a *app) mcpArgs() ([]string, error) {
+func (a *app) mcpArgs(pluginTools bool) ([]string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program's own file: %w", err)
 	}
 	args := []string{self, "mcp"}
+	if pluginTools {
+		args = append(args, "--plugin-tools")
+	}
 	if dirFlag(a.dir) != "" || os.Getenv("PLEXUS_DIR") != "" {
 		args = append(args, "--dir", a.dir)
 	}

@@ -17,9 +17,10 @@ type Config struct {
 	Inbox     Inbox
 	Views     Views
 	Admin     Admin
-	Plugins   Plugins // nil: no plugins, no commands
-	Skills    Skills  // nil: none
-	P2A       P2A     // nil, as Callers: no callers
+	Plugins   Plugins  // nil: no plugins, no commands
+	Commands  Commands // nil: none are listed
+	Skills    Skills   // nil: none
+	P2A       P2A      // nil, as Callers: no callers
 	Callers   Callers
 
 	MCP     http.Handler // served at /mcp; it looks after its own authentication. nil: 404

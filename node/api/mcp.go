@@ -41,15 +41,32 @@ func NewMCPServer(version string, caller MCPCaller) *mcp.Server {
 type MCPOptions struct {
 	Version string
 	NoAuth  bool // every session without a token gets a fresh Node
+
+	// Both, or a URL with plugin_tools=true serves the three tools alone.
+	Commands Commands
+	Plugins  Plugins
 }
+
+// MCP is the handler for /mcp.
+type MCP struct {
+	servers *mcpServers
+	handler http.Handler
+}
+
+// ServeHTTP serves both wires. With plugin_tools=true in the URL the commands of the plugins in the Spaces joined are tools too.
+func (m *MCP) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.handler.ServeHTTP(w, r) }
+
+// Refresh lists the commands anew, for whoever asked for them; sessions are told of what has changed.
+func (m *MCP) Refresh(ctx context.Context) error { return m.servers.refresh(ctx) }
 
 // NewMCP returns the handler for /mcp. A bearer token decides the Node; the Host and Origin headers are checked by
 // whoever mounts it.
-func NewMCP(accounts Accounts, o MCPOptions) http.Handler {
+func NewMCP(accounts Accounts, o MCPOptions) *MCP {
 	w := &mcpWay{accounts: accounts, noAuth: o.NoAuth, nodes: map[string]string{}}
-	h := MCPHandler(NewMCPServer(o.Version, w.caller))
+	m := &MCP{servers: newMCPServers(w, o)}
+	h := mcpHandler(m.servers.of)
 	bearer := auth.RequireBearerToken(w.verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(h)
-	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	m.handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if o.NoAuth && r.Header.Get("Authorization") == "" {
 			h.ServeHTTP(rw, r)
 			return
@@ -59,11 +76,15 @@ func NewMCP(accounts Accounts, o MCPOptions) http.Handler {
 		}
 		bearer.ServeHTTP(rw, r)
 	})
+	return m
 }
 
 // MCPHandler serves both wires on one URL.
 func MCPHandler(s *mcp.Server) http.Handler {
-	get := func(*http.Request) *mcp.Server { return s }
+	return mcpHandler(func(*http.Request) *mcp.Server { return s })
+}
+
+func mcpHandler(get func(*http.Request) *mcp.Server) http.Handler {
 	stateful := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
 		SessionTimeout: mcpSessionIdle, MaxRequestBodyBytes: mcpMaxBody, DisableLocalhostProtection: true,
 	})

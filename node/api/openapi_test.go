@@ -31,6 +31,8 @@ var served = []string{
 	"GET /nodes",
 	"GET /nodes/resolve",
 	"GET /nodes/{id}",
+	"GET /nodes/{id}/commands",
+	"GET /nodes/{id}/commands/sse",
 	"GET /nodes/{id}/inbox",
 	"GET /nodes/{id}/sse",
 	"GET /openapi.json",

@@ -151,7 +151,7 @@ func streamRoutes() []route {
 }
 
 func pluginRoutes() []route {
-	return append(commandRoutes(), []route{
+	return append(append(commandRoutes(), watchRoutes()...), []route{
 		{
 			method: "GET", path: "/spaces/{id}/plugins/{name}/views/{view}", name: "view", summary: "One view of a plugin's state", who: member,
 			params: []param{pParams}, headers: []param{pResume}, action: give(http.StatusOK, view).orWatch(watchView),

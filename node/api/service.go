@@ -69,6 +69,13 @@ type Views interface {
 	StateHash(ctx context.Context, spaceID, plugin string) (hash string, current bool, err error)
 }
 
+// Commands says which commands of plugins there are for a Node, in the Spaces it joined; "" is for nobody, in all Spaces.
+type Commands interface {
+	Commands(ctx context.Context, nodeID string) ([]client.PluginCommand, error)
+	// WatchCommands yields the list as JSON and each that differs from the last, until ctx ends; a slow consumer gets the newest. An error is yielded last.
+	WatchCommands(ctx context.Context, nodeID string) iter.Seq2[json.RawMessage, error]
+}
+
 // Admin is the host's own business; its routes need the access key.
 type Admin interface {
 	Status(ctx context.Context) (client.Status, error)

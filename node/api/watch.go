@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"plexus/graph"
+	"plexus/sdk/client"
 )
 
 const streamType = "text/event-stream"
@@ -32,6 +33,36 @@ func (a action) orWatch(f func(*exchange) error) action {
 // watch is an action that answers with a stream of answers.
 func watch(f func(*exchange) error) action {
 	return action{outType: streamType, watched: true, status: http.StatusOK, serve: f}
+}
+
+// watchRoutes are those whose answers are followed, beside views.
+func watchRoutes() []route {
+	return []route{
+		{
+			method: "GET", path: "/nodes/{id}/commands", name: "listCommands", who: itself,
+			summary: "The commands of the plugins in the Spaces that the caller has joined", action: give(http.StatusOK, listCommands),
+		},
+		{
+			method: "GET", path: "/nodes/{id}/commands/sse", name: "streamCommands", who: itself, headers: []param{pResume},
+			summary: "Follow that list: it changes with what is pinned, unpinned, upgraded or joined", action: watch(watchCommands),
+		},
+	}
+}
+
+func listCommands(x *exchange) ([]client.PluginCommand, error) {
+	if x.h.cfg.Commands == nil {
+		return []client.PluginCommand{}, nil
+	}
+	return x.h.cfg.Commands.Commands(x.r.Context(), x.id())
+}
+
+func watchCommands(x *exchange) error {
+	if x.h.cfg.Commands == nil {
+		return invalid("this node runs no plugins", "")
+	}
+	return x.watch(func(ctx context.Context) iter.Seq2[json.RawMessage, error] {
+		return x.h.cfg.Commands.WatchCommands(ctx, x.id())
+	})
 }
 
 func watchView(x *exchange) error {
