@@ -49,6 +49,7 @@ const (
 	openTimeout   = 15 * time.Second // for a stream or a dial
 	rightsTimeout = 3 * time.Second  // for the node to bring the Log's rights up to new access entries
 	headStart     = 3 * time.Second  // for the side that dialled to begin the first session
+	aliveTimeout  = 3 * time.Second  // for an older connection's sign of life when the peer has made a new one
 	firstRetry    = 2 * time.Second  // after a failed session with a connected peer; doubles up to SyncEvery
 	maxInbound    = 4                // sync streams one peer may have open to us
 )

@@ -13,7 +13,6 @@ import (
 	"github.com/libp2p/go-libp2p/core/event"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
-	"github.com/libp2p/go-libp2p/core/record"
 	"github.com/libp2p/go-libp2p/p2p/host/eventbus"
 
 	"plexus/graph"
@@ -148,7 +147,7 @@ func (h *Host) watch(ctx context.Context, sub event.Subscription) error {
 			case event.EvtPeerConnectednessChanged:
 				h.reconsider(ev.Peer)
 			case event.EvtPeerIdentificationCompleted:
-				h.identified(ev.Peer, ev.SignedPeerRecord)
+				h.identified(ev)
 			case event.EvtLocalAddressesUpdated:
 				h.redial.reset() // another network, perhaps: what was out of reach may be near
 			}
@@ -157,9 +156,11 @@ func (h *Host) watch(ctx context.Context, sub event.Subscription) error {
 }
 
 // identified is called for each connection, also one that took another's place so fast that connectedness never changed.
-func (h *Host) identified(p peer.ID, env *record.Envelope) {
+func (h *Host) identified(ev event.EvtPeerIdentificationCompleted) {
+	p := ev.Peer
 	if h.member(p) {
-		h.remember(p, h.cfg.Now(), env)
+		h.remember(p, h.cfg.Now(), ev.SignedPeerRecord)
+		h.freshen(p, ev.Conn)
 	}
 	h.reconsider(p)
 	if l := h.linkOf(p); l != nil && time.Since(l.born) > headStart {

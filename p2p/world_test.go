@@ -169,6 +169,32 @@ func TestChurn(t *testing.T) {
 	})
 }
 
+// TestCrashedPeerIsBack has a machine crash and start again before the others know that it was gone: what is said next reaches it by
+// gossip, or by a comparison at once, and doesn't wait for the timer.
+func TestCrashedPeerIsBack(t *testing.T) {
+	for i, away := range []time.Duration{0, 0, 100 * time.Millisecond, time.Second, 5 * time.Second, 20 * time.Second} {
+		port := 8000 + i // the first time the same as before
+		t.Run(fmt.Sprint(port, " after ", away), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := sim.New(t, sim.Options{})
+				m := network(t, w, 3)
+				m[0].Say("tea", "before")
+				w.Equal(time.Minute, "tea", m...)
+				time.Sleep(time.Minute)
+				m[1].Crash(port)
+				time.Sleep(away)
+				m[1].Start()
+				time.Sleep(2 * time.Second)
+				for i := range 5 {
+					m[0].Say("tea", fmt.Sprint("after ", i))
+					w.Equal(10*time.Second, "tea", m...)
+					time.Sleep(3 * time.Second)
+				}
+			})
+		})
+	}
+}
+
 func TestOffline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := sim.New(t, sim.Options{})

@@ -237,6 +237,21 @@ func (m *Machine) Stop() {
 	m.Host = nil
 }
 
+// Crash takes it off as if its power had gone: nobody hears that it leaves. It may be started again, and then listens on port.
+func (m *Machine) Crash(port int) {
+	m.w.mu.Lock()
+	before := m.w.side[m.ip]
+	m.w.mu.Unlock()
+	m.w.Cut(nowhere, m)
+	m.Stop()
+	m.w.Cut(before, m)
+	m.listen = fmt.Sprintf("/ip4/%s/udp/%d/quic-v1", m.ip, port)
+	m.cfg.Listen = []string{m.listen}
+}
+
+// nowhere is a side of the line where nobody else is.
+const nowhere = -1
+
 // govern keeps the Log's rights up to the Network's access entries, until the machine stops or changes its Network.
 func (m *Machine) govern(ctx context.Context, h *p2p.Host) {
 	t := m.w.t
