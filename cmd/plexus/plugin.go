@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -144,10 +146,26 @@ func readPlugin(path string) ([]byte, error) {
 
 func printInspection(w io.Writer, in *kit.Inspection) {
 	fmt.Fprintf(w, "file      %s\nsize      %d bytes\nabi       %d\n", in.File, in.Bytes, in.ABI)
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(in.Sections)) {
+		parts = append(parts, fmt.Sprintf("%s %d", oneLine(name, 60), in.Sections[name]))
+	}
+	fmt.Fprintf(w, "sections  %s\n", orDash(strings.Join(parts, ", ")))
 	fmt.Fprintf(w, "imports   %s\ngrants    %s\n", orDash(strings.Join(in.Imports, " ")), orDash(strings.Join(in.Grants, " ")))
 	for _, p := range in.Plugins {
 		fmt.Fprintf(w, "\n%s %s  %s\n", plain(p.Name), oneLine(p.Version, 40), oneLine(p.About, 200))
-		fmt.Fprintf(w, "  folds     %s\n", orDash(oneLine(strings.Join(p.Accepts, " "), 400)))
+		folds := strings.Join(p.Accepts, " ")
+		if p.Replies {
+			folds += ", and replies to these"
+		}
+		fmt.Fprintf(w, "  folds     %s\n", orDash(oneLine(folds, 400)))
+		if p.React {
+			fmt.Fprintf(w, "  reacts    where a Node turns that on: plexus plugin react %s on\n", plain(p.Name))
+		}
+		if len(p.Grants) > 0 {
+			fmt.Fprintf(w, "  asks for  %s\n", oneLine(strings.Join(p.Grants, " "), 100))
+		}
+		fmt.Fprintf(w, "  limits    %d gas a fold, %d pages of memory\n", p.Limits.Gas, p.Limits.MemoryPages)
 		for _, v := range p.Views {
 			fmt.Fprintf(w, "  view      %-12s %s\n", oneLine(v.Name, 40), oneLine(v.About, 120))
 		}

@@ -3,7 +3,9 @@ package kit
 // This file holds the look into a file.
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"plexus/plugins"
 	"plexus/sdk/abi"
@@ -14,7 +16,7 @@ type Inspection struct {
 	File     string            `json:"file"` // CID
 	Bytes    int               `json:"bytes"`
 	ABI      int               `json:"abi"`
-	Plugins  []abi.Plugin      `json:"plugins"`
+	Plugins  []abi.Plugin      `json:"plugins"` // their limits as they hold
 	Imports  []string          `json:"imports"`
 	Grants   []string          `json:"grants"`   // effects whose functions it imports
 	Sections map[string]int    `json:"sections"` // bytes
@@ -46,6 +48,11 @@ func Inspect(ctx context.Context, wasm []byte) (*Inspection, error) {
 	in := &Inspection{
 		File: f.bench.CID(), Bytes: len(wasm), ABI: f.bench.Manifest().ABI, Plugins: f.bench.Manifest().Plugins,
 		Imports: f.bench.Imports(), Grants: f.bench.Grants(), Sections: map[string]int{}, Traces: []TraceInspection{},
+	}
+	in.Plugins = slices.Clone(in.Plugins)
+	for i := range in.Plugins {
+		l := &in.Plugins[i].Limits
+		*l = abi.Limits{Gas: cmp.Or(l.Gas, abi.Gas), MemoryPages: cmp.Or(l.MemoryPages, abi.MemoryPages)}
 	}
 	if in.Grants == nil {
 		in.Grants = []string{}

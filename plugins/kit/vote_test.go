@@ -62,14 +62,18 @@ func try(t *testing.T, wasm []byte) string {
 		t.Error(d)
 	}
 	t.Logf("%d bytes, state %s, gas %v", len(wasm), o.Hash, o.Gas)
-	if err := f.Converge(ctx, "vote", trace, 1, nil); err != nil {
-		t.Error(err)
-	}
-	fuzzed, err := f.Fuzz(ctx, "vote", trace, 1, Fuzzed)
+	s, err := trace.scene()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(fuzzed.Traps) > 0 || fuzzed.Taken < Fuzzed/20 || fuzzed.Refused < Fuzzed/20 {
+	if err := f.converge(ctx, "vote", s, 1, tried, nil); err != nil {
+		t.Error(err)
+	}
+	fuzzed, err := f.Fuzz(ctx, "vote", trace, 1, madeUp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(fuzzed.Traps) > 0 || fuzzed.Taken < madeUp/20 || fuzzed.Refused < madeUp/20 {
 		t.Errorf("fuzzed: %+v", fuzzed)
 	}
 	t.Logf("fuzzed: %d taken, %d refused, most gas %d", fuzzed.Taken, fuzzed.Refused, fuzzed.MaxGas)
