@@ -101,7 +101,7 @@ Start with: plexus up`,
 		a.offlineCommand(true), a.offlineCommand(false))
 	a.addTo(cmd, "talk", a.spaceCommand(), a.sendCommand(), a.readCommand(), a.contextCommand(), a.listenCommand(), a.inboxCommand(),
 		a.spacesCommand(), a.nodesCommand(), a.messagesCommand(), a.viewCommand(), a.doCommand())
-	a.addTo(cmd, "agent", a.mcpCommand(), a.tokenCommand(), a.callerCommand(), a.pluginCommand(), a.initCommand(), demoCommand(), benchCommand())
+	a.addTo(cmd, "agent", a.mcpCommand(), a.tokenCommand(), a.callerCommand(), a.pluginCommand(), a.initCommand(), demoCommand(), benchCommand(), a.conformanceCommand())
 	a.addTo(cmd, "store", a.verifyCommand(), a.exportCommand(), a.importCommand())
 	cmd.AddCommand(a.versionCommand())
 	return cmd

@@ -73,8 +73,9 @@ var law = map[string]rule{
 		outside: []string{"golang.org/x/sync/errgroup", "github.com/prometheus/client_golang", "github.com/santhosh-tekuri/jsonschema/v6"},
 		goes:    true,
 	},
+	"docs/conformance": {}, // the suite's files, for the binary to carry
 	"cmd/plexus": {
-		ours:    []string{"graph", "node", "node/api", "plugins/kit", "sdk/client"}, // graph for its sentinels: exit codes
+		ours:    []string{"docs/conformance", "graph", "node", "node/api", "plugins/kit", "sdk/client"}, // graph for its sentinels: exit codes
 		outside: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/modelcontextprotocol/go-sdk", "golang.org/x/sys"},
 		goes:    true,
 	},
