@@ -33,6 +33,10 @@ func TestExamples(t *testing.T) {
 			"all have joined", "the task was done while the hill was out of reach", "behind the hill they went on too: 8 parts done there, 12 open",
 			"21 machines hold the same: 64 messages", "sensor-20: the task is completed, the hottest is zone-12", "came too late to change it, and are kept",
 		},
+		"shop": {
+			"it is the same task", "webhook task.completed, signature verified", "tried twice, both times with the same webhook-id", "refused before anybody sees it",
+			"the shop answers 401", "mode hybrid: not done within its second, pending", "lists the shop's 3 orders",
+		},
 		"swarm": {
 			"store is with bob", "cem was told, once, by ann's Node", "ann's Node says so, by a timer",
 			"store goes over: by cem, taken from bob", "cem's machine says: done, 3 of 3 scopes reported",

@@ -93,6 +93,7 @@ var law = map[string]rule{
 		ours: []string{"internal/sim", "node", "p2p", "sdk/client"},
 		goes: true,
 	},
+	"examples/shop":          {ours: []string{"examples/internal/fleet", "sdk/client"}, goes: true}, // a web server beside the daemons
 	"examples/two-harnesses": {ours: []string{"examples/internal/fleet", "internal/scripted", "sdk/client"}},
 	"internal/scripted":      {goes: true}, // a model's stand-in, and the harness it drives
 	"web":                    {},           // the page's files, embedded

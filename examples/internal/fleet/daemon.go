@@ -62,8 +62,11 @@ func (s *Stage) shareCache(d *Daemon) {
 func (d *Daemon) Start(ctx context.Context) {
 	s := d.stage
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	d.cmd = exec.CommandContext(life, s.program, "up", "--dir", d.dir, "--name", d.Name, "--listen", "127.0.0.1:0", "-o", "json", //nolint:gosec // our own program
-		"--no-mdns", "--p2p-listen", "/ip4/127.0.0.1/udp/0/quic-v1,/ip4/127.0.0.1/tcp/0")
+	args := append([]string{
+		"up", "--dir", d.dir, "--name", d.Name, "--listen", "127.0.0.1:0", "-o", "json",
+		"--no-mdns", "--p2p-listen", "/ip4/127.0.0.1/udp/0/quic-v1,/ip4/127.0.0.1/tcp/0",
+	}, s.Flags...)
+	d.cmd = exec.CommandContext(life, s.program, args...)
 	d.cmd.Cancel = func() error { return d.cmd.Process.Signal(syscall.SIGTERM) }
 	d.cmd.WaitDelay, d.cmd.Env, d.cancel = stopTime, environment(), cancel
 	d.stderr.Reset()

@@ -31,6 +31,8 @@ const Program = "PLEXUS_PROGRAM"
 
 // Stage is where one example plays.
 type Stage struct {
+	Flags []string // further flags of plexus up, for daemons that start from now on
+
 	out     io.Writer
 	dir     string // of this run; it goes with it
 	program string
