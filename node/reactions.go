@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"plexus/graph"
 	"plexus/plugins"
+	"plexus/sdk/client"
 )
 
 // reactRetry is how long a reaction whose plugin isn't there waits before it looks again: a pin or a file may come.
@@ -81,7 +83,9 @@ func (n *Node) reacts(ctx context.Context, space graph.ID, plugin string) error 
 	if err != nil {
 		return err
 	}
+	var names []string
 	for _, p := range list {
+		names = append(names, p.Name)
 		if p.Name == plugin && p.React {
 			return nil
 		}
@@ -89,7 +93,11 @@ func (n *Node) reacts(ctx context.Context, space graph.ID, plugin string) error 
 			return invalid("plugin %s doesn't react", plugin)
 		}
 	}
-	return fmt.Errorf("no plugin %q in space %s: %w", plugin, space, graph.ErrNotFound)
+	hint := ""
+	if name := client.Closest(plugin, names); name != "" {
+		hint = " (did you mean " + name + "?)"
+	}
+	return fmt.Errorf("no plugin %q in space %s%s; there are: %s: %w", clip(plugin), space, hint, strings.Join(names, ", "), graph.ErrNotFound)
 }
 
 // react runs what is turned on until ctx ends.

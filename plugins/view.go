@@ -51,7 +51,7 @@ func (h *Host) View(ctx context.Context, space graph.ID, plugin, view string, pa
 		return nil, err
 	}
 	c := &call{kind: callView, gasLeft: viewGas}
-	if err := h.ask(ctx, sp, s, c, question{"view", view, sp.plugin.Views, params, caller}); err != nil {
+	if err := h.ask(ctx, sp, s, c, question{"view", view, sp.plugin.Views, typed(sp.plugin.Views, view, params), caller}); err != nil {
 		return nil, err
 	}
 	return viewOutput(c)
@@ -102,7 +102,7 @@ func (a asker) append(b []byte) []byte {
 func (h *Host) ask(ctx context.Context, sp *spec, s *slot, c *call, q question) error {
 	plugin := sp.plugin.Name
 	if !slices.ContainsFunc(q.known, func(c abi.Command) bool { return c.Name == q.name }) {
-		return fmt.Errorf("plugin %s has no %s %q; it has %s: %w", plugin, q.what, q.name, commandNames(q.known), graph.ErrNotFound)
+		return fmt.Errorf("plugin %s has no %s %q%s; it has %s: %w", plugin, q.what, clip(q.name), meant(q.name, namesOf(q.known)), commandNames(q.known), graph.ErrNotFound)
 	}
 	var err error
 	if c.input, err = q.input(plugin, h.asker(s.space.ID(), q.caller)); err != nil {
@@ -186,7 +186,8 @@ func (h *Host) current(ctx context.Context, space graph.ID, plugin string) (*spe
 	case h.broken[k].err != nil:
 		return nil, nil, fmt.Errorf("plugin %s is pinned in space %s but can't run: %w: %w", plugin, space, h.broken[k].err, graph.ErrUnavailable)
 	case s == nil && h.listed[space]:
-		return nil, nil, fmt.Errorf("no plugin %q in space %s; there are: %s: %w", plugin, space, strings.Join(h.pluginNames(space), ", "), graph.ErrNotFound)
+		known := h.pluginNames(space)
+		return nil, nil, fmt.Errorf("no plugin %q in space %s%s; there are: %s: %w", clip(plugin), space, meant(plugin, known), strings.Join(known, ", "), graph.ErrNotFound)
 	}
 	return nil, nil, fmt.Errorf("plugin %s has no state of space %s yet: it is being compiled or folded, ask again in a moment: %w", plugin, space, graph.ErrUnavailable)
 }
@@ -389,12 +390,27 @@ func (h *Host) pluginNames(space graph.ID) []string {
 }
 
 func commandNames(list []abi.Command) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	return strings.Join(namesOf(list), ", ")
+}
+
+func namesOf(list []abi.Command) []string {
 	var names []string
 	for _, c := range list {
 		names = append(names, c.Name)
 	}
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
+	return names
 }
+
+// meant asks after the name that was probably meant.
+func meant(wrong string, known []string) string {
+	if name := abi.Closest(wrong, known); name != "" {
+		return " (did you mean " + name + "?)"
+	}
+	return ""
+}
+
+// clip shortens what somebody made up as a name.
+func clip(s string) string { return s[:min(len(s), 64)] }

@@ -134,9 +134,13 @@ func spaceID(ctx context.Context, c *client.Client, s string) (string, error) {
 			return i.ID, nil
 		}
 	}
+	var names []string
+	for _, i := range all {
+		names = append(names, i.Name)
+	}
 	return "", &client.Error{
 		Code: client.CodeNotFound, Detail: fmt.Sprintf("Space '%s' not found", s),
-		Hint: fmt.Sprintf("create or join it with: plexus space %q; plexus spaces lists those known here", s),
+		Hint: meant(s, names) + fmt.Sprintf("create or join it with: plexus space %q; plexus spaces lists those known here", s),
 	}
 }
 
@@ -155,8 +159,12 @@ func nodeID(all []client.Node, s string) (string, error) {
 	case 1:
 		return found[0], nil
 	case 0:
+		var names []string
+		for _, n := range all {
+			names = append(names, n.Name)
+		}
 		return "", &client.Error{
-			Code: client.CodeNotFound, Detail: fmt.Sprintf("Node '%s' not found", s), Hint: "plexus nodes lists those known here",
+			Code: client.CodeNotFound, Detail: fmt.Sprintf("Node '%s' not found", s), Hint: meant(s, names) + "plexus nodes lists those known here",
 		}
 	}
 	return "", wrongUse("give the ID of the one you mean", "%d Nodes are named '%s': %s", len(found), s, strings.Join(found, ", "))

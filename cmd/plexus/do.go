@@ -3,7 +3,6 @@ package main
 // This file holds do: a plugin's command, with flags made from the JSON Schema of its parameters.
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -66,7 +65,7 @@ func (a *app) do(cmd *cobra.Command, args []string) error {
 		if help {
 			return a.print(action, func(w io.Writer) { p.usage(w, words) })
 		}
-		body, err := p.parse(cmd, rest)
+		body, err := p.parse(cmd, words, rest)
 		if err != nil {
 			return err
 		}
@@ -122,10 +121,11 @@ func (a *app) common(cmd *cobra.Command, args []string) error {
 
 func (a *app) showPlugins(list []client.Plugin, name []string) error {
 	if len(name) > 0 {
-		list = slices.DeleteFunc(list, func(p client.Plugin) bool { return p.Name != name[0] })
-		if len(list) == 0 {
-			return &client.Error{Code: client.CodeNotFound, Detail: fmt.Sprintf("no plugin %q here", name[0]), Hint: "plexus do SPACE lists the plugins"}
+		p, err := findPlugin(list, name[0])
+		if err != nil {
+			return err
 		}
+		list = []client.Plugin{p}
 	}
 	return a.print(list, func(w io.Writer) {
 		for _, p := range list {
@@ -145,133 +145,39 @@ func (a *app) showPlugins(list []client.Plugin, name []string) error {
 }
 
 func findCommand(list []client.Plugin, plugin, command string) (client.PluginAction, error) {
+	p, err := findPlugin(list, plugin)
+	if err != nil {
+		return client.PluginAction{}, err
+	}
+	var names []string
+	for _, c := range p.Commands {
+		if c.Name == command {
+			return c, nil
+		}
+		names = append(names, c.Name)
+	}
+	return client.PluginAction{}, &client.Error{
+		Code: client.CodeNotFound, Detail: fmt.Sprintf("plugin %s has no command %q", plugin, command), Hint: meant(command, names) + "it has: " + strings.Join(names, ", "),
+	}
+}
+
+func findPlugin(list []client.Plugin, name string) (client.Plugin, error) {
 	var names []string
 	for _, p := range list {
-		if p.Name != plugin {
-			continue
+		if p.Name == name {
+			return p, nil
 		}
-		for _, c := range p.Commands {
-			if c.Name == command {
-				return c, nil
-			}
-			names = append(names, c.Name)
-		}
-		return client.PluginAction{}, &client.Error{
-			Code: client.CodeNotFound, Detail: fmt.Sprintf("plugin %s has no command %q", plugin, command), Hint: "it has: " + strings.Join(names, ", "),
-		}
+		names = append(names, p.Name)
 	}
-	return client.PluginAction{}, &client.Error{Code: client.CodeNotFound, Detail: fmt.Sprintf("no plugin %q here", plugin), Hint: "plexus do SPACE lists the plugins"}
+	return client.Plugin{}, &client.Error{
+		Code: client.CodeNotFound, Detail: fmt.Sprintf("no plugin %q here", name), Hint: meant(name, names) + "there are: " + strings.Join(names, ", "),
+	}
 }
 
-// parameters are a command's flags.
-type parameters struct {
-	action   client.PluginAction
-	flags    *pflag.FlagSet
-	types    map[string]string // name → JSON type
-	required []string
-}
-
-// schema is what flags are made of: the rest of a JSON Schema is the plugin's to check.
-type schema struct {
-	Required   []string `json:"required"`
-	Properties map[string]struct {
-		Type        string   `json:"type"`
-		Description string   `json:"description"`
-		Enum        []string `json:"enum"`
-	} `json:"properties"`
-}
-
-func newParameters(action client.PluginAction) *parameters {
-	p := &parameters{action: action, flags: pflag.NewFlagSet(action.Name, pflag.ContinueOnError), types: map[string]string{}}
-	p.flags.SetOutput(io.Discard)
-	p.flags.String("params", "", "all parameters as one JSON object, instead of the others")
-	var s schema
-	if json.Unmarshal(action.Params, &s) != nil {
-		return p // no schema we can read: --params takes everything
+// meant begins a hint with the name that was probably meant.
+func meant(wrong string, known []string) string {
+	if name := client.Closest(wrong, known); name != "" {
+		return "did you mean " + name + "? "
 	}
-	for name, property := range s.Properties {
-		if p.flags.Lookup(name) != nil || name == "" || name == "help" {
-			continue
-		}
-		about := property.Description
-		if len(property.Enum) > 0 {
-			about = strings.TrimSpace(about + " One of: " + strings.Join(property.Enum, ", ") + ".")
-		}
-		if slices.Contains(s.Required, name) {
-			p.required = append(p.required, name)
-			about = strings.TrimSpace(about + " Required.")
-		}
-		p.types[name] = property.Type
-		switch property.Type {
-		case "array":
-			p.flags.StringArray(name, nil, strings.TrimSpace(about+" May be given again."))
-		case "boolean":
-			p.flags.Bool(name, false, about)
-		default:
-			p.flags.String(name, "", about)
-		}
-	}
-	return p
-}
-
-func (p *parameters) usage(w io.Writer, words []string) {
-	fmt.Fprintf(w, "%s\n\nUsage:\n  plexus do %s [flags]\n\nFlags:\n%s", plain(p.action.About), strings.Join(words, " "), plain(p.flags.FlagUsages()))
-}
-
-// parse makes the parameters' object of the flags.
-func (p *parameters) parse(cmd *cobra.Command, args []string) (json.RawMessage, error) {
-	cmd.Root().PersistentFlags().VisitAll(func(f *pflag.Flag) {
-		if p.flags.Lookup(f.Name) == nil && (f.Shorthand == "" || p.flags.ShorthandLookup(f.Shorthand) == nil) {
-			p.flags.AddFlag(f)
-		}
-	})
-	if err := p.flags.Parse(args); err != nil {
-		return nil, usageError(err, "plexus do … "+p.action.Name)
-	}
-	if extra := p.flags.Args(); len(extra) > 0 {
-		return nil, wrongUse("parameters are flags: --name value", "%q is no flag", extra[0])
-	}
-	if whole, _ := p.flags.GetString("params"); whole != "" {
-		return object("--params", []byte(whole))
-	}
-	out := map[string]any{}
-	var bad error
-	p.flags.Visit(func(f *pflag.Flag) {
-		t, mine := p.types[f.Name]
-		if !mine {
-			return
-		}
-		v, err := p.value(f, t)
-		if err != nil && bad == nil {
-			bad = err
-		}
-		out[f.Name] = v
-	})
-	if bad != nil {
-		return nil, bad
-	}
-	for _, name := range p.required {
-		if _, ok := out[name]; !ok {
-			return nil, wrongUse("give it; --help lists the flags", "--%s is required", name)
-		}
-	}
-	return json.Marshal(out)
-}
-
-// value turns a flag's text into what the schema says.
-func (p *parameters) value(f *pflag.Flag, t string) (any, error) {
-	text := f.Value.String()
-	switch t {
-	case "array":
-		list, err := p.flags.GetStringArray(f.Name)
-		return list, err
-	case "boolean":
-		return text == "true", nil
-	case "string", "":
-		return text, nil
-	}
-	if !json.Valid([]byte(text)) {
-		return nil, wrongUse("give JSON, such as 3 or {\"a\":1}", "--%s must be of type %s", f.Name, t)
-	}
-	return json.RawMessage(text), nil
+	return ""
 }

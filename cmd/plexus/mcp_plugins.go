@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"golang.org/x/sync/errgroup"
-
 	"plexus/node/api"
 	"plexus/sdk/client"
 )
@@ -19,7 +17,7 @@ import (
 type offered struct {
 	*bridge
 	tools *api.PluginTools
-	group *errgroup.Group // of the one who follows
+	group sync.WaitGroup // of the one who follows
 	once  sync.Once
 }
 
@@ -30,12 +28,12 @@ func (b *bridge) serve(ctx context.Context, transport mcp.Transport, pluginTools
 		return s.Run(ctx, transport)
 	}
 	ctx, stop := context.WithCancel(ctx)
-	o := &offered{bridge: b, group: new(errgroup.Group)}
+	o := &offered{bridge: b}
 	o.tools = api.NewPluginTools(s, o.do)
 	s.AddReceivingMiddleware(o.listing(ctx))
 	err := s.Run(ctx, transport)
 	stop()
-	_ = o.group.Wait() // it has no errors
+	o.group.Wait()
 	return err
 }
 
@@ -56,7 +54,7 @@ func (o *offered) begin(ctx, life context.Context, s *steady) {
 	if list, err := steadily(ctx, s, func(c *client.Client) ([]client.PluginCommand, error) { return c.Commands(ctx) }); err == nil {
 		o.tools.Set(list)
 	}
-	o.group.Go(func() error { o.follow(life, s); return nil })
+	o.group.Go(func() { o.follow(life, s) })
 }
 
 // follow takes every change over, from whichever daemon there is.
