@@ -21,9 +21,13 @@ import (
 
 const writers = 8
 
-// killed is the process that is killed: it sends as fast as it can and prints each message that was acknowledged.
-func killed(dir string) {
-	if err := sendForEver(dir); err != nil {
+// killed is the process that is killed: it sends as fast as it can and prints each message that was acknowledged; or it tries a callback for ever.
+func killed(dir, callback string) {
+	run := sendForEver
+	if callback != "" {
+		run = func(dir string) error { return calledBack(dir, callback) }
+	}
+	if err := run(dir); err != nil {
 		fmt.Println("error", err)
 		os.Exit(1)
 	}

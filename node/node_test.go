@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("PLEXUS_TEST_KILLED"); dir != "" {
-		killed(dir)
+		killed(dir, os.Getenv("PLEXUS_TEST_CALLBACK"))
 		return
 	}
 	goleak.VerifyTestMain(m)
