@@ -22,6 +22,7 @@ import (
 	"plexus/node/api"
 	"plexus/p2p"
 	"plexus/plugins"
+	"plexus/plugins/kit"
 )
 
 // Config is Open's settings. Dir is needed; the rest works as zero.
@@ -172,7 +173,7 @@ func (n *Node) openEdges() (err error) {
 		return err
 	}
 	n.plugins, err = plugins.Open(plugins.Config{
-		Log: n.log, CacheDir: n.cfg.Cache, FileDir: filepath.Join(n.cfg.Dir, "plugins"), Files: n.cfg.Plugins, Logger: n.cfg.Logger, Astray: n.cfg.astray,
+		Log: n.log, CacheDir: n.cfg.Cache, FileDir: filepath.Join(n.cfg.Dir, "plugins"), Files: n.cfg.Plugins, Logger: n.cfg.Logger, Astray: n.cfg.astray, Prove: kit.Prove,
 	})
 	if err != nil {
 		return fmt.Errorf("open plugins: %w", err)

@@ -59,6 +59,8 @@ func pluginOf(p plugins.Info) client.Plugin {
 		Current: p.Current, Folded: p.Folded, Marked: p.Marked, Reason: p.Reason, Fault: p.Fault, State: client.StateFolding,
 	}
 	switch {
+	case p.Fault != "": // of a pinned one, pinState says more
+		out.State = client.StateRefused
 	case p.Compiling:
 		out.State = client.StateCompiling
 	case p.Current:

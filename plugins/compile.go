@@ -95,18 +95,34 @@ func (h *Host) Compile(ctx context.Context) error {
 		if f == nil {
 			return nil
 		}
-		wasm, err := h.File(f.cid)
-		if err != nil {
-			f.end(err)
-		} else if err = f.compile(ctx, wasm, false); ctx.Err() != nil {
+		if h.install(ctx, f); ctx.Err() != nil {
 			return nil
 		}
-		h.logger.Debug("plugin file compiled", "file", f.cid, "error", err)
 		h.mu.Lock()
 		h.compiled = true
 		h.mu.Unlock()
 		h.kick()
 	}
+}
+
+// install compiles a file and replays its golden traces; one of the node's own runs already, and has its traces replayed beside it.
+func (h *Host) install(ctx context.Context, f *file) {
+	if wasm := h.ownFile(f.cid); wasm != nil && f.ended() {
+		h.prove(ctx, f, wasm)
+		return
+	}
+	wasm, err := h.File(f.cid)
+	if err == nil {
+		err = f.make(ctx, wasm, false)
+	}
+	if err == nil {
+		h.prove(ctx, f, wasm)
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	f.end(err)
+	h.logger.Debug("plugin file compiled", "file", f.cid, "error", err)
 }
 
 // queue has a file compiled. A Space's admins bound how many wait.

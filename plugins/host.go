@@ -25,6 +25,10 @@ type Config struct {
 	Files    [][]byte     // plugins that every Space has unless a pin replaces them; nil: the node's own patterns, Bundle
 	Logger   *slog.Logger // nil: discards
 
+	// Prove replays the golden traces that a file carries, on a workbench of this host's engine, and returns by plugin in what one comes out
+	// otherwise than was recorded: that plugin isn't run. nil: nothing is replayed.
+	Prove func(ctx context.Context, w *Workbench) (wrong map[string]string, err error)
+
 	// Astray, where not nil, is asked for a reason to mark each message a guest has taken: an engine that doesn't agree with others, for tests
 	// of how that is found out.
 	Astray func(plugin string, message graph.ID) (reason string)
@@ -113,10 +117,11 @@ type Host struct {
 	changed  chan struct{} // closed and made anew at each commit
 	wake     context.CancelFunc
 	kicked   bool
-	arrived  bool              // a file was added
-	waiting  []*file           // to be compiled
-	compiled bool              // one was
-	kept     map[string][]byte // files, where there is no FileDir
+	arrived  bool                         // a file was added
+	waiting  []*file                      // to be compiled
+	compiled bool                         // one was
+	wrong    map[string]map[string]string // file → plugin → why it isn't run
+	kept     map[string][]byte            // files, where there is no FileDir
 }
 
 type slotKey struct {
@@ -211,6 +216,9 @@ func (h *Host) load(ctx context.Context) error {
 	for _, f := range l.files {
 		for _, p := range f.manifest.Plugins {
 			h.own = append(h.own, h.specOf(f, p))
+		}
+		if h.config.Prove != nil && !h.recall(f.cid) {
+			h.queue(f)
 		}
 	}
 	h.rights = h.log.Rights()

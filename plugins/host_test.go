@@ -63,6 +63,7 @@ type replica struct {
 	native Reducer // nil: the files' guests
 
 	astray func(plugin string, m graph.ID) string
+	prove  func(context.Context, *Workbench) (map[string]string, error)
 
 	loaded *loaded // nil: what all tests share
 }
@@ -125,7 +126,7 @@ func (r *replica) run() {
 		l = load(r.t, r.files...)
 	}
 	var err error
-	r.host, err = Open(Config{Log: r.log, loaded: l, Files: r.files, bounds: r.tight, FileDir: r.dir, Astray: r.astray, native: r.native})
+	r.host, err = Open(Config{Log: r.log, loaded: l, Files: r.files, bounds: r.tight, FileDir: r.dir, Astray: r.astray, Prove: r.prove, native: r.native})
 	r.must(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 2)

@@ -18,6 +18,7 @@ const (
 	refillGas    = 1 << 20                // gas between two returns to Go, so that the collector's stop waits about a millisecond
 	maxInstances = 4                      // of a file for views at once: each takes its memory
 	undoKept     = 32 << 10               // newest messages with an undo record, per plugin and Space: 100–200 bytes each
+	proveWait    = 2 * time.Minute        // for a file's golden traces; what takes longer proves nothing
 	undoSlack    = 4                      // made a step when a quarter more has gathered
 	stepMessages = 1024                   // folded per plugin and Space before another one's turn, while behind
 	maxDrain     = 10_000                 // arrival records taken in before they are folded and committed

@@ -169,6 +169,10 @@ func (h *Host) wanted(ctx context.Context, space *graph.Space) (out map[string]*
 		return out, bad, nil // its log has no messages
 	}
 	for _, sp := range h.own {
+		if err := h.disagrees(sp.file.cid, sp.plugin.Name); err != nil {
+			bad[sp.plugin.Name] = broken{sp.file.cid, err}
+			continue
+		}
 		out[sp.plugin.Name] = sp
 	}
 	pins, err := pinned(ctx, space, h.attestor)
@@ -177,7 +181,11 @@ func (h *Host) wanted(ctx context.Context, space *graph.Space) (out map[string]*
 	}
 	for name, cid := range pins {
 		delete(out, name)
+		delete(bad, name)
 		sp, err := h.pinnedSpec(cid, name)
+		if err == nil {
+			err = h.disagrees(cid, name)
+		}
 		if err != nil {
 			bad[name] = broken{cid, err}
 			continue
@@ -241,7 +249,8 @@ func (h *Host) assign(ctx context.Context, id graph.ID) (ops []graph.Op, err err
 		sp := wanted[k.name]
 		other := sp != nil && !sp.same(s.plugin())
 		waits := s.cur.meta.Whole && (bad[k.name].err != nil || other && !sp.file.ready())
-		if sp == nil && !waits || other && !s.cur.meta.Whole {
+		wrong := bad[k.name].err != nil && bad[k.name].file == s.plugin().file.cid // it ran until its traces were replayed
+		if sp == nil && !waits || wrong || other && !s.cur.meta.Whole {
 			ops = append(ops, h.drop(k, s)...)
 			continue
 		}

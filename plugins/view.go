@@ -184,7 +184,7 @@ func (h *Host) current(ctx context.Context, space graph.ID, plugin string) (*spe
 	case errors.Is(h.broken[k].err, graph.ErrNotFound):
 		return nil, nil, fmt.Errorf("plugin %s is pinned in space %s and its file is being fetched from other members: ask again in a moment: %w", plugin, space, graph.ErrUnavailable)
 	case h.broken[k].err != nil:
-		return nil, nil, fmt.Errorf("plugin %s is pinned in space %s but can't run: %w: %w", plugin, space, h.broken[k].err, graph.ErrUnavailable)
+		return nil, nil, fmt.Errorf("plugin %s of space %s can't run here: %w: %w", plugin, space, h.broken[k].err, graph.ErrUnavailable)
 	case s == nil && h.listed[space]:
 		known := h.pluginNames(space)
 		return nil, nil, fmt.Errorf("no plugin %q in space %s%s; there are: %s: %w", clip(plugin), space, meant(plugin, known), strings.Join(known, ", "), graph.ErrNotFound)

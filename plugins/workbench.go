@@ -20,6 +20,7 @@ import (
 type Workbench struct {
 	loaded *loaded
 	wasm   []byte
+	astray func(plugin string, message graph.ID) string
 }
 
 // Engine is how a workbench runs a file.
@@ -55,6 +56,9 @@ func (w *Workbench) Close(ctx context.Context) error { return w.loaded.engine.cl
 
 // Manifest is what the file says about itself.
 func (w *Workbench) Manifest() abi.Manifest { return w.loaded.files[0].manifest }
+
+// Wasm is the file; the caller doesn't write to it.
+func (w *Workbench) Wasm() []byte { return w.wasm }
 
 // CID is the file's name on the network.
 func (w *Workbench) CID() string { return w.loaded.files[0].cid }
@@ -132,7 +136,7 @@ func (w *Workbench) Try(ctx context.Context, log *graph.Log, o TryOptions) (*Try
 	if b.undo < 0 {
 		b.undo = undoKept
 	}
-	c := Config{Log: log, loaded: w.loaded, Files: [][]byte{w.wasm}, bounds: b, native: o.Native, timed: o.Timed}
+	c := Config{Log: log, loaded: w.loaded, Files: [][]byte{w.wasm}, bounds: b, native: o.Native, timed: o.Timed, Astray: w.astray}
 	if o.Observer != nil {
 		c.observe = o.Observer
 	}

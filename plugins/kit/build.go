@@ -80,7 +80,7 @@ func provenTraces(ctx context.Context, wasm []byte) (map[string][]byte, error) {
 		if t == nil {
 			continue
 		}
-		t.Gas = nil
+		t.Gas, t.Schedule = nil, 0
 		o, err := f.Replay(ctx, name, t)
 		if err != nil {
 			return nil, err
@@ -88,7 +88,7 @@ func provenTraces(ctx context.Context, wasm []byte) (map[string][]byte, error) {
 		if len(o.Differ) > 0 {
 			return nil, fmt.Errorf("the golden trace of %s isn't met (build with --skip-trace to look closer with `plexus plugin test`):\n  %s: %w", name, strings.Join(o.Differ, "\n  "), graph.ErrInvalid)
 		}
-		t.Hash, t.Gas = o.Hash, o.Gas
+		t.Hash, t.Gas, t.Schedule = o.Hash, o.Gas, plugins.Schedule
 		if out[abi.SectionTrace+name], err = t.Encode(); err != nil {
 			return nil, err
 		}

@@ -24,8 +24,9 @@ type Trace struct {
 	Messages []TraceMessage    `json:"messages"`
 	Marked   []string          `json:"marked,omitempty"` // messages that shall be refused; all others must be taken
 	Views    []TraceView       `json:"views,omitempty"`
-	Hash     string            `json:"hash,omitempty"` // of the state, hex; "": not compared
-	Gas      map[string]int64  `json:"gas,omitempty"`  // of each fold, by label; written by the build: another compiler's differs
+	Hash     string            `json:"hash,omitempty"`     // of the state, hex; "": not compared
+	Gas      map[string]int64  `json:"gas,omitempty"`      // of each fold, by label; written by the build: another compiler's differs
+	Schedule int               `json:"schedule,omitempty"` // by which gas was counted
 }
 
 // TraceMessage is one message. Its author knew its own earlier messages, what it refers to and what is named in After: all else is
@@ -141,6 +142,7 @@ func (t *Trace) Encode() ([]byte, error) {
 		{len(t.Views) > 0, func() error { return list("views", len(t.Views), func(i int) any { return t.Views[i] }) }},
 		{t.Hash != "", func() error { return field("hash", t.Hash) }},
 		{len(t.Gas) > 0, func() error { return field("gas", t.Gas) }},
+		{t.Schedule != 0, func() error { return field("schedule", t.Schedule) }},
 	}
 	for _, s := range steps {
 		if s.has {

@@ -51,7 +51,7 @@ type StateHash struct {
 // The states of a plugin here.
 const (
 	StateMissing   = "missing"   // pinned; its file is being fetched from other members
-	StateRefused   = "refused"   // pinned; its file can't run
+	StateRefused   = "refused"   // its file can't run, or its golden trace comes out otherwise here
 	StateCompiling = "compiling" // pinned; its file is here
 	StateFolding   = "folding"   // the state is behind the messages
 	StateCurrent   = "current"
