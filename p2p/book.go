@@ -4,6 +4,7 @@ package p2p
 // each other again after both were off.
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -168,15 +169,19 @@ func (h *Host) distance(n graph.NodeID) int {
 // dialled. Only members' are taken, unless members is false: before a join is evaluated nobody is one.
 func (h *Host) learnRecords(network graph.ID, records [][]byte, members bool) {
 	for _, b := range records {
-		pr, err := openRecord(b)
-		if err != nil || pr.PeerID == h.host.ID() || members && (!h.member(pr.PeerID) || h.connected(pr.PeerID)) {
+		id, err := signerOf(b)
+		if err != nil || id == h.host.ID() || members && (!h.member(id) || h.connected(id)) {
 			continue
 		}
-		n, err := nodeID(pr.PeerID)
+		n, err := nodeID(id)
 		if err != nil {
 			continue
 		}
 		old, err := h.book.peer(network, n)
+		if err != nil || bytes.Equal(old.Record, b) {
+			continue
+		}
+		pr, err := openRecord(b)
 		if err != nil {
 			continue
 		}
@@ -189,6 +194,19 @@ func (h *Host) learnRecords(network graph.ID, records [][]byte, members bool) {
 		}
 		h.redial.soon(n)
 	}
+}
+
+// signerOf says whose a peer record claims to be, which openRecord proves. Each handshake brings the records of all that the peer knows, so that
+// proving them before looking whether they are of use would be most of its cost.
+func signerOf(b []byte) (peer.ID, error) {
+	if len(b) == 0 || len(b) > maxRecord {
+		return "", breachf("a peer record of %d bytes", len(b))
+	}
+	env, err := record.UnmarshalEnvelope(b)
+	if err != nil {
+		return "", fmt.Errorf("peer record: %w", err)
+	}
+	return peer.IDFromPublicKey(env.PublicKey)
 }
 
 // openRecord reads a signed peer record.
