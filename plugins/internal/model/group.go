@@ -13,6 +13,7 @@ var groupTypes = []string{
 }
 
 type group struct {
+	h        *History
 	create   *Message
 	owner    string
 	members  []*member // in the order they joined
@@ -40,7 +41,7 @@ func answerGroup(h *History) Answer {
 		if m.Type == "group:create" {
 			g := readGroup(m)
 			if a.Marked[m.ID] = g == nil; g != nil {
-				all, of[m.ID] = append(all, g), g
+				g.h, all, of[m.ID] = h, append(all, g), g
 			}
 			continue
 		}

@@ -94,13 +94,18 @@ func groupContent(w *World, name string) plugin.Map {
 			if w.Chance("skill", 3) {
 				p["capability"] = One(w, "needs", "x", "y")
 			}
+			if w.Chance("named", 3) {
+				p["node"] = w.ground.Node(One(w, "whom", People...))
+			}
 			parts = append(parts, p)
 		}
 		if c["parts"] = parts; w.Chance("timeout", 2) {
 			c["timeout_s"] = int64(w.Int("timeout", 1, 60))
 		}
 	case "result", "reassign":
-		c["part"] = int64(w.Int("part", 0, 2))
+		if c["part"] = int64(w.Int("part", 0, 2)); name == "reassign" && w.Chance("named", 2) {
+			c["node"] = w.ground.Node(One(w, "whom", People...))
+		}
 	case "merge":
 		if w.Chance("partial", 3) {
 			c["partial"] = true

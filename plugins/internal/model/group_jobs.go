@@ -17,6 +17,7 @@ type job struct {
 
 type part struct {
 	capability, node string
+	wanted           string // whom the job's author names
 	since            int64
 	given            bool // to somebody or nobody; a pipeline's later parts aren't yet
 	tried            []string
@@ -43,36 +44,40 @@ func (g *group) split(m *Message) *job {
 		if name == "" {
 			return nil
 		}
-		j.parts = append(j.parts, &part{capability: capability})
+		wanted, _ := p["node"].(string)
+		j.parts = append(j.parts, &part{capability: capability, wanted: wanted})
 	}
 	if len(parts) == 0 {
 		return nil
 	}
 	for i, p := range j.parts {
 		if i == 0 || g.topology != "pipeline" {
-			g.assign(j, p, m.Time)
+			g.assign(j, p, m.Time, p.wanted)
 		}
 	}
 	return j
 }
 
-// assign gives a part to the one of those who may get it that has the fewest other parts and hasn't had this one; of equals the first
-// that joined. In a pipeline all count, that is each is next in line; else the unfinished.
-func (g *group) assign(j *job, p *part, now int64) {
+// assign gives a part to the one who is wanted, where it may get it and hasn't had it, else to the one of those who has or lost the fewest other
+// parts; of equals the first that joined. In a pipeline all count, that is each is next in line; else the unfinished.
+func (g *group) assign(j *job, p *part, now int64, wanted string) {
 	may := g.asks(j.split.Sender)
 	p.node, p.since, p.given = "", now, true
-	least := -1
+	least := 0
 	for _, m := range g.members {
 		if g.topology != "pipeline" && !slices.Contains(may, m.node) || slices.Contains(p.tried, m.node) || p.capability != "" && !slices.Contains(m.capabilities, p.capability) {
 			continue
 		}
 		load := 0
 		for _, other := range j.parts {
-			if other != p && other.node == m.node && (other.result == nil || g.topology == "pipeline") {
+			if other != p && slices.Contains(other.tried, m.node) && (other.result == nil || g.topology == "pipeline") {
 				load++
 			}
 		}
-		if least < 0 || load < least {
+		if m.node == wanted {
+			load = -1
+		}
+		if p.node == "" || load < least {
 			p.node, least = m.node, load
 		}
 	}
@@ -96,10 +101,10 @@ func (g *group) work(m *Message, j *job) bool {
 	if m.Type == "group:reassign" {
 		mine := m.Sender == j.split.Sender
 		late := j.timeout > 0 && m.Time > p.since+j.timeout
-		if p.result != nil || !p.given || !mine && (!g.may(m.Sender, "assign") || p.node != "" && !late) {
+		if p.result != nil && g.h.Knew(p.result.ID, m.ID) || !p.given || !mine && (!g.may(m.Sender, "assign") || p.node != "" && !late) {
 			return false
 		}
-		g.assign(j, p, m.Time)
+		g.assign(j, p, m.Time, m.text("node"))
 		return true
 	}
 	if !slices.Contains(p.tried, m.Sender) || slices.ContainsFunc(p.results, func(r *Message) bool { return r.Sender == m.Sender }) {
@@ -109,7 +114,7 @@ func (g *group) work(m *Message, j *job) bool {
 	if p.result == nil && p.node == m.Sender {
 		p.result = m
 		if int(n)+1 < len(j.parts) && g.topology == "pipeline" && !j.parts[n+1].given {
-			g.assign(j, j.parts[n+1], m.Time)
+			g.assign(j, j.parts[n+1], m.Time, "")
 		}
 	}
 	return true
