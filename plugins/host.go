@@ -94,7 +94,8 @@ type Host struct {
 	known     map[graph.ID]bool // Spaces whose slots are made
 	repin     map[graph.ID]bool // Spaces whose pins may have changed
 	names     names
-	encoded   encoded // the message at hand
+	reader    reader
+	as        string // role/kind last seen: most have the same
 	input     []byte
 	call      call // of the fold at hand, and its world
 	world     foldWorld

@@ -31,7 +31,7 @@ func (s *slot) note(r graph.Stored) error {
 	if folded || !ok {
 		return nil
 	}
-	accepted, err := s.accepts(p, m)
+	accepted, err := s.accepts(p, m, m.Type())
 	if accepted {
 		p.touch(k)
 	}

@@ -35,6 +35,14 @@ const (
 	maxReason    = abi.MaxReason          // bytes of a mark's reason
 )
 
+// What is read ahead of a pass (ahead.go).
+const (
+	aheadFirst    = 4        // messages read before the first is folded, then twice as many each time …
+	aheadMessages = 64       // … up to these at once …
+	aheadBytes    = 64 << 10 // … or so many bytes of them …
+	aheadChunks   = 2        // … so often, before the reader waits for the fold
+)
+
 // What takes messages out again (undo.go, layer.go).
 const (
 	undoBytes = 64 << 20  // of all undo records of a projection: as much as a state may have

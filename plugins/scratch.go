@@ -107,20 +107,20 @@ func (s *Scratch) Seek(ctx context.Context, to graph.Key, told func(Folded)) err
 		return s.commit()
 	}
 	n := 0
-	for e, err := range s.slot.space.Range(ctx, p.meta.Next, end) {
+	for g, err := range s.host.reader.ahead(ctx, s.slot.space, p.meta.Next, end, -1, audienceOf([]*slot{s.slot})) {
 		if err != nil {
 			return errors.Join(err, s.commit())
 		}
-		if m, ok := e.Message(); ok {
+		if g.ok {
 			s.last = Folded{}
-			if err := s.host.foldMessage(ctx, s.slot, m, keyOf(e)); err != nil {
+			if err := s.host.foldMessage(ctx, s.slot, g); err != nil {
 				return errors.Join(err, s.commit())
 			}
 			if told != nil && s.last.Plugin != "" {
 				told(s.last)
 			}
 		}
-		p.meta.Next = after(keyOf(e))
+		p.meta.Next = after(g.key)
 		if n++; n%stepMessages == 0 {
 			if err := s.commit(); err != nil {
 				return err

@@ -113,8 +113,8 @@ func (p *projection) folded(id graph.ID) (bool, error) {
 }
 
 // accepts says whether a message is for this plugin, as far as the projection has come.
-func (s *slot) accepts(p *projection, m graph.Message) (bool, error) {
-	sp, t := s.plugin(), m.Type()
+func (s *slot) accepts(p *projection, m graph.Message, t string) (bool, error) {
+	sp := s.plugin()
 	if sp.accepts[t] {
 		return true, nil
 	}
@@ -144,22 +144,26 @@ func (h *Host) pass(ctx context.Context, slots []*slot, budget int) error {
 	for _, s := range slots {
 		s.ended = false
 	}
-	for e, err := range first.space.Range(ctx, first.active().meta.Next, graph.Key{Time: graph.MaxTime + 1}) {
+	most := budget + 1 // so that it is seen whether there is more
+	if budget < 0 {
+		most = -1
+	}
+	for g, err := range h.reader.ahead(ctx, first.space, first.active().meta.Next, graph.Key{Time: graph.MaxTime + 1}, most, audienceOf(slots)) {
 		if err != nil {
 			return err
 		}
 		if budget == 0 {
 			return h.trim(slots)
 		}
-		m, ok := e.Message()
+		next := after(g.key)
 		for _, s := range slots {
-			if ok {
-				err = h.foldMessage(ctx, s, m, keyOf(e))
+			if g.ok {
+				err = h.foldMessage(ctx, s, g)
 			}
 			if err != nil {
 				return err
 			}
-			s.active().meta.Next = after(keyOf(e))
+			s.active().meta.Next = next
 		}
 		budget--
 	}
@@ -182,14 +186,14 @@ func (h *Host) trim(slots []*slot) error {
 }
 
 // foldMessage calls the guest for one message, where it is for this plugin.
-func (h *Host) foldMessage(ctx context.Context, s *slot, m graph.Message, k graph.Key) error {
-	p := s.active()
-	ok, err := s.accepts(p, m)
+func (h *Host) foldMessage(ctx context.Context, s *slot, g *given) error {
+	p, m, k := s.active(), &g.m, g.key
+	ok, err := s.accepts(p, *m, g.typ)
 	if err != nil {
 		return err
 	}
 	if !ok {
-		return s.passed(p, m, k)
+		return s.passed(p, *m, k)
 	}
 	p.openMessage()
 	as, err := h.author(s, p, m.Sender, k)
@@ -197,7 +201,7 @@ func (h *Host) foldMessage(ctx context.Context, s *slot, m graph.Message, k grap
 		return err
 	}
 	keep := len(p.journal)
-	out, err := h.callFold(ctx, s, p, m, as)
+	out, err := h.callFold(ctx, s, p, g, as)
 	if err != nil {
 		p.revert(0)
 		return fmt.Errorf("fold %s of %s: %w", m.ID, s.plugin().plugin.Name, err)
@@ -225,22 +229,19 @@ func (h *Host) author(s *slot, p *projection, node graph.NodeID, k graph.Key) (s
 		return "", err
 	}
 	if ok {
-		if as := v[40:]; string(as) != h.encoded.as {
-			return string(as), nil
+		if as := v[40:]; string(as) != h.as {
+			h.as = string(as)
 		}
-		return h.encoded.as, nil
+		return h.as, nil
 	}
 	as := attest(h.attestor, s.space.ID(), node)
 	return as, p.write(kindAuthor, string(node[:]), []byte(orderKey(0, k)[1:]+as), true)
 }
 
-func (h *Host) callFold(ctx context.Context, s *slot, p *projection, m graph.Message, as string) (outcome, error) {
-	b := abi.AppendMap(h.input[:0], 2)
+func (h *Host) callFold(ctx context.Context, s *slot, p *projection, g *given, as string) (outcome, error) {
+	m, b := &g.m, abi.AppendMap(h.input[:0], 2)
 	b = abi.AppendText(abi.AppendInt(b, abi.InPlugin), s.plugin().plugin.Name)
-	if err := h.encode(m, as); err != nil {
-		return outcome{}, err
-	}
-	b = append(abi.AppendInt(b, abi.InMessage), h.encoded.cbor...)
+	b = g.cbor.append(abi.AppendInt(b, abi.InMessage), as)
 	h.input = b
 	c := &h.call
 	h.world = foldWorld{host: h, slot: s, p: p, current: m.ID}
@@ -268,22 +269,6 @@ func (h *Host) runFold(ctx context.Context, f *file, c *call) (outcome, error) {
 		return outcome{cutReason(err.Error()), true}, nil
 	}
 	return inst.run(ctx, abi.ExportFold, c)
-}
-
-// encoded is the message at hand as guests see it: made once for all plugins.
-type encoded struct {
-	id   graph.ID
-	as   string
-	cbor []byte
-}
-
-func (h *Host) encode(m graph.Message, as string) (err error) {
-	if h.encoded.id == m.ID && h.encoded.as == as && len(h.encoded.cbor) > 0 {
-		return nil
-	}
-	h.encoded.id, h.encoded.as = m.ID, as
-	h.encoded.cbor, err = h.names.appendMessage(h.encoded.cbor[:0], m, as)
-	return err
 }
 
 func (h *Host) logGuest(plugin string, id graph.ID, c *call, out outcome) {
