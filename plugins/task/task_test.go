@@ -161,51 +161,97 @@ func TestEveryTransition(t *testing.T) {
 	}
 }
 
-// Each pair of states is drawn in the seed or not: written out here a second time, from the drawing. No message walks one that isn't.
-func TestOnlyDrawnArrows(t *testing.T) {
-	drawing := map[string]string{
-		Pending: "confirmed rejected", Confirmed: "executing", Executing: "info_needed need_human completed failed cancelled",
-		InfoNeeded: "executing", NeedHuman: "executing", Completed: "", Failed: "", Cancelled: "", Rejected: "",
-	}
+// drawing is the seed's, written out here a second time: from each state the arrows. Where it has none, nothing may walk.
+var drawing = map[string]string{
+	Pending: "confirmed rejected", Confirmed: "executing", Executing: "info_needed need_human completed failed cancelled",
+	InfoNeeded: "executing", NeedHuman: "executing", Completed: "", Failed: "", Cancelled: "", Rejected: "",
+}
+
+// aims are the messages that are to lead into each state.
+var aims = map[string][]string{
+	Pending: nil, Confirmed: {Confirm}, Rejected: {Reject}, Executing: {Start, Info, Decision}, InfoNeeded: {InfoRequest}, NeedHuman: {Escalate},
+	Completed: {Complete}, Failed: {Fail, Timeout}, Cancelled: {Cancel},
+}
+
+// throughExecuting are the ends from outside for which no arrow is drawn: they walk two that are, or the one that ends what nobody confirmed.
+var throughExecuting = map[string]string{
+	Pending: "pending rejected", Confirmed: "confirmed executing executing ", InfoNeeded: "info_needed executing executing ", NeedHuman: "need_human executing executing ",
+}
+
+// Each of the 81 pairs of states is a row: drawn in the seed, then there is a message that walks it, by fold and by command; or not, then what aims at
+// it is marked and has no effect, and the command refuses it.
+func TestEveryPairOfStates(t *testing.T) {
+	rows, arrows := 0, 0
 	for from := range ways {
 		for to := range ways {
-			inDrawing := slices.Contains(strings.Fields(drawing[from]), to)
-			if slices.Contains(drawn, edge{from, to}) != inDrawing {
-				t.Errorf("%s → %s: the table and the drawing differ", from, to)
+			rows++
+			isDrawn := slices.Contains(strings.Fields(drawing[from]), to)
+			if slices.Contains(drawn, edge{from, to}) != isDrawn {
+				t.Errorf("%s → %s: the code's table and the drawing differ", from, to)
 			}
-			walked := false
-			for what, who := range rights {
-				r := newTrial(t)
-				task, last := r.in(from)
-				second := 0
-				if what == Timeout {
-					second = deadline + 1
+			t.Run(from+"→"+to, func(t *testing.T) {
+				walked := 0
+				for _, what := range aims[to] {
+					walked += walk(t, from, to, what)
 				}
-				if what == Reject && from == Pending {
-					last = r.say("cem", Reject, "", last) // bob's is then the last
+				if isDrawn != (walked > 0) {
+					t.Errorf("walked by %d messages, drawn %v", walked, isDrawn)
 				}
-				m := plugin.Message{Sender: who, Type: what, Parents: []string{last}, Time: int64(second) * 1_000_000, Kind: "human"}
-				if _, err := r.Send(m, contents[what]); err != nil {
-					continue
-				}
-				moves := slices.Collect(r.view("history", task).Get("moves").Items())
-				for _, mv := range moves {
-					steps := mv.Get("steps").Texts()
-					for i := 0; i < len(steps); i += 2 {
-						if !slices.Contains(drawn, edge{steps[i], steps[i+1]}) {
-							t.Errorf("%s from %s walks %s → %s", what, from, steps[i], steps[i+1])
-						}
-					}
-				}
-				if steps := moves[len(moves)-1].Get("steps").Texts(); len(steps) == 2 && steps[0] == from && steps[1] == to {
-					walked = true
-				}
-			}
-			if walked != inDrawing {
-				t.Errorf("%s → %s: walked %v, drawn %v", from, to, walked, inDrawing)
+			})
+			if isDrawn {
+				arrows++
 			}
 		}
 	}
+	if rows != 81 || arrows != 10 {
+		t.Errorf("%d rows, %d drawn", rows, arrows)
+	}
+}
+
+// walk says a message that aims at a state in another and returns 1 where it walks the arrow between them; else it must be refused.
+func walk(t *testing.T, from, to, what string) int {
+	t.Helper()
+	r := newTrial(t)
+	task, last := r.in(from)
+	by, second := rights[what], 0
+	if what == Timeout {
+		second = deadline + 1
+	}
+	if what == Reject && from == Pending {
+		last = r.say("cem", Reject, "", last) // bob's is then the last that is asked
+	}
+	params := plugin.MapOf(nil)
+	for k, v := range contents[what] {
+		params[k] = v
+	}
+	params["task"] = task
+	_, refused := r.Command(commandOf(what), params, by)
+	kind := "agent"
+	if by == "hal" {
+		kind = "human"
+	}
+	id, marked := r.Send(plugin.Message{Sender: by, Type: what, Parents: []string{last}, Time: int64(second) * 1_000_000, Kind: kind}, contents[what])
+	if (refused != nil) != (marked != nil) {
+		t.Errorf("%s: the command says %v, the fold %v", what, refused, marked)
+	}
+	var steps string
+	for mv := range r.view("history", task).Get("moves").Items() {
+		if mv.Get("message").Text() == id {
+			steps = strings.Join(mv.Get("steps").Texts(), " ")
+		}
+	}
+	switch {
+	case marked != nil:
+		if steps != "" || r.status(task) != from || r.Marked[id] == "" {
+			t.Errorf("%s is refused and yet walks %q to %s", what, steps, r.status(task))
+		}
+	case steps == from+" "+to && r.status(task) == to:
+		return 1
+	case (what == Cancel || what == Timeout) && (steps == throughExecuting[from]+to || from == Pending && steps == throughExecuting[from]):
+	default:
+		t.Errorf("%s walks %q to %s", what, steps, r.status(task))
+	}
+	return 0
 }
 
 func TestRequestsThatAreRefused(t *testing.T) {

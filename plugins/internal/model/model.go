@@ -118,7 +118,7 @@ type Pattern struct {
 	Name    string
 	Accepts []string // content types
 	Replies bool
-	Answer  func(h *History) Answer
+	Answer  func(h *History) Answer // nil: there is no model; commands are held against folds, and the replicas against each other
 	// Draw makes up something to say for one who is at home on the replica.
 	Draw func(w *World, r *Replica) Saying
 	// Untold are parts of the reasons that a command can't foresee: of the message's time and its sender's kind it is told nothing.
@@ -131,7 +131,8 @@ type Saying struct {
 	Draft   Draft
 	Command string // "": it is said as it is
 	Params  plugin.Map
-	Free    bool // said as it is, the draft is taken, or without effect, where the command refuses
+	Free    bool // said as it is, the draft may be taken where the command refuses
+	Shown   View // where a refused draft is taken all the same, this view must not change by it, but for rivals that are overruled
 }
 
 // Plain turns a value as guests have it into nil, bool, int64, float64, string, []any and plugin.Map.

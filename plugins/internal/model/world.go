@@ -158,8 +158,12 @@ func (w *World) act(r *Replica) {
 	}
 }
 
-// takes says whether the model takes what is said.
+// takes says whether the model takes what is said, or where there is none, the command.
 func (w *World) takes(r *Replica, s Saying) bool {
+	if w.pattern.Answer == nil {
+		_, err := r.engine.Command(s.Command, s.Params, w.ground.Node(s.By))
+		return s.Command != "" && err == nil
+	}
 	m := w.message(r, s.By, s.Draft)
 	m.ID = "the next"
 	return !w.pattern.Answer(newHistory(append(slices.Clone(r.have), m))).Marked[m.ID]
