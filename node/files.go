@@ -52,7 +52,7 @@ type failure struct {
 	next  time.Time
 }
 
-// unfit is a file that is what its CID says, and no plugin.
+// unfit is a file that is what its CID says, and no plugin. One that is too large is neither fetched nor run.
 type unfit struct {
 	cid string
 	err error
@@ -79,7 +79,7 @@ func (f *fetching) note(cid string, err error, now time.Time) {
 	next := failure{wait: firstFetch}
 	var bad *unfit
 	switch {
-	case errors.As(err, &bad):
+	case errors.As(err, &bad), errors.Is(err, graph.ErrTooLarge):
 		next = failure{why: err.Error(), unfit: true, wait: unfitFetch}
 	case err != nil:
 		next = failure{why: err.Error(), wait: min(max(2*was.wait, firstFetch), lastFetch)}

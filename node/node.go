@@ -34,7 +34,7 @@ type Config struct {
 	NoAuth  bool     // development: X-Node-ID is believed. On loopback only
 	Version string
 
-	P2P   p2p.Config // Key, Log, Network, Now and Logger are filled in
+	P2P   p2p.Config // Key, Log, Network, Now, Logger, Witness and, where nil, Files are filled in
 	NoP2P bool       // stay alone: nothing listens for peers
 	Join  string     // a ticket that Run takes to its inviter before it serves; a failed join ends Run
 
@@ -210,7 +210,10 @@ func rootCause(err error) error {
 func (n *Node) openPeers() (err error) {
 	c := n.cfg.P2P
 	c.Key, c.Log, c.Network, c.Now, c.Logger = n.keys.host, n.log, n.network(), n.cfg.Now, n.cfg.Logger
-	c.Files, c.Witness = lent{n}, witness{n}
+	c.Witness = witness{n}
+	if c.Files == nil {
+		c.Files = lent{n}
+	}
 	if n.peers, err = p2p.New(c); err != nil {
 		return fmt.Errorf("open peer-to-peer host: %w", err)
 	}
