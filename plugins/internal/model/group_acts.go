@@ -42,6 +42,7 @@ func drawGroup(w *World, r *Replica) Saying {
 		if results := r.Known("group:result"); name == "merge" && len(results) > 0 {
 			s.Draft.Parents = append(s.Draft.Parents, One(w, "result", results...))
 			s.Params["parents"] = list(s.Draft.Parents[1:])
+			s.Free = true // where the job is none, the result may be another's
 		}
 	} else {
 		id := One(w, "group", groups...)

@@ -43,6 +43,7 @@ func drawTask(w *World, r *Replica) Saying {
 		if results := r.Known("p2p:task_complete"); len(results) > 0 && w.Chance("merge", 3) {
 			s.Draft.Parents = append(s.Draft.Parents, One(w, "part", results...))
 			s.Params["parents"] = list(s.Draft.Parents[1:])
+			s.Free = true // where the task is none, the result may be another's
 		}
 	}
 	return s
