@@ -3,6 +3,7 @@ package plugins
 // This file holds the rate at which messages are folded, everything included: reading, translating, reset, gas, undo, storing.
 
 import (
+	"context"
 	"fmt"
 	"syscall"
 	"testing"
@@ -55,4 +56,30 @@ func cpuTime() time.Duration {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkLaterStart is a start with the code of all patterns on disk, until the first view answers. What it takes of the CPU says more than the clock.
+func BenchmarkLaterStart(b *testing.B) {
+	r := bareReplica(b)
+	defer r.close()
+	dir := b.TempDir()
+	start := func() {
+		h, err := Open(Config{Log: r.log, CacheDir: dir, bounds: bounds{undo: undoKept, step: stepMessages, drain: maxDrain, wait: time.Minute}})
+		r.must(err)
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() { done <- h.Run(ctx) }()
+		_, err = h.View(r.ctx(), r.space.ID(), "checkpoint", "all", nil, graph.NodeID{})
+		r.must(err)
+		cancel()
+		r.must(<-done)
+		r.must(h.Close())
+	}
+	start()
+	cpu, n := cpuTime(), 0
+	for b.Loop() {
+		start()
+		n++
+	}
+	b.ReportMetric(float64((cpuTime() - cpu).Milliseconds())/float64(n), "CPU-ms/op")
 }

@@ -39,8 +39,11 @@ func (f *file) compile(ctx context.Context, wasm []byte, trusted bool) error {
 }
 
 func (f *file) make(ctx context.Context, wasm []byte, trusted bool) error {
-	r, m, err := inspect(wasm, f.engine.unmetered)
-	if err == nil && !trusted {
+	r, err := f.engine.rewrite(f.cid, wasm, f.manifest)
+	if err != nil {
+		return unfitFile(err)
+	}
+	if err = checkShape(r, f.manifest); err == nil && !trusted {
 		err = validate(ctx, wasm)
 	}
 	if err != nil {
@@ -53,7 +56,7 @@ func (f *file) make(ctx context.Context, wasm []byte, trusted bool) error {
 	}
 	f.code, f.meter = code, r
 	if slices.ContainsFunc(r.Imports, func(i meter.Import) bool { return i.Module == abi.Module && i.Name == "schema_check" }) {
-		if f.schemas, err = readSchemas(wasm, m); err != nil {
+		if f.schemas, err = readSchemas(wasm, f.manifest); err != nil {
 			return fmt.Errorf("schemas of plugin file: %w: %w", err, graph.ErrInvalid)
 		}
 	}

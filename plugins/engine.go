@@ -29,7 +29,8 @@ type engine struct {
 	rt        wazero.Runtime
 	cache     wazero.CompilationCache
 	files     []*file
-	unmetered bool // files are compiled without gas
+	unmetered bool   // files are compiled without gas
+	dir       string // of the cache; "": in memory
 }
 
 // newEngine keeps compiled code in dir, or in memory where dir is "".
@@ -42,7 +43,7 @@ func newEngine(ctx context.Context, dir string, c wazero.RuntimeConfig) (*engine
 		}
 	}
 	c = c.WithCompilationCache(cache).WithCoreFeatures(features).WithMemoryLimitPages(abi.MemoryPagesCap).WithDebugInfoEnabled(false)
-	e := &engine{rt: wazero.NewRuntimeWithConfig(ctx, c), cache: cache}
+	e := &engine{rt: wazero.NewRuntimeWithConfig(ctx, c), cache: cache, dir: dir}
 	for _, build := range []func(context.Context, wazero.Runtime) error{meterModule, hostModule, wasiModule} {
 		if err := build(ctx, e.rt); err != nil {
 			return nil, fmt.Errorf("prepare the plugin engine: %w", err)
@@ -89,7 +90,7 @@ func fileCID(wasm []byte) string {
 // examine reads and checks a file without compiling it: what can be wrong with it is found here. Errors are ErrInvalid or
 // ErrTooLarge and say what is wrong with the file.
 func examine(ctx context.Context, wasm []byte) (*meter.Result, abi.Manifest, error) {
-	r, m, err := inspect(wasm, false)
+	r, m, err := inspect(wasm)
 	if err == nil {
 		err = validate(ctx, wasm)
 	}
@@ -97,15 +98,20 @@ func examine(ctx context.Context, wasm []byte) (*meter.Result, abi.Manifest, err
 }
 
 // inspect is examine without the validation of the code, which costs as much as its compilation.
-func inspect(wasm []byte, unmetered bool) (r *meter.Result, m abi.Manifest, err error) {
+func inspect(wasm []byte) (r *meter.Result, m abi.Manifest, err error) {
 	if m, err = readFile(wasm); err != nil {
 		return nil, m, err
 	}
-	r, err = meter.Rewrite(wasm, meter.Limits{MemoryPages: memoryPages(m), TableSize: abi.TableSize, Depth: abi.Depth, Unmetered: unmetered})
-	if err != nil {
-		return nil, m, fmt.Errorf("plugin file: %w: %w", err, graph.ErrInvalid)
+	if r, err = meter.Rewrite(wasm, meterLimits(m, false)); err != nil {
+		return nil, m, unfitFile(err)
 	}
 	return r, m, checkShape(r, m)
+}
+
+func unfitFile(err error) error { return fmt.Errorf("plugin file: %w: %w", err, graph.ErrInvalid) }
+
+func meterLimits(m abi.Manifest, unmetered bool) meter.Limits {
+	return meter.Limits{MemoryPages: memoryPages(m), TableSize: abi.TableSize, Depth: abi.Depth, Unmetered: unmetered}
 }
 
 // readFile reads the manifest of a file that isn't too large.

@@ -17,7 +17,7 @@ func FuzzFile(f *testing.F) {
 	f.Add(withManifest([]byte("\x00asm\x01\x00\x00\x00"), abi.Plugin{Name: "p"}))
 	f.Add([]byte("\x00asm\x01\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r, m, err := inspect(b, false)
+		r, m, err := inspect(b)
 		switch {
 		case err != nil && !errors.Is(err, graph.ErrInvalid) && !errors.Is(err, graph.ErrTooLarge):
 			t.Errorf("an error of another kind: %v", err)
