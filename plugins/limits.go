@@ -29,6 +29,7 @@ const (
 	arenaLeast   = 1 << 10                // bytes of a piece of memory that keys and undo records of a commit are cut from: each twice the one before …
 	arenaMost    = 64 << 10               // … up to this
 	maxPrefetch  = 64                     // keys read ahead by state_next
+	hashShare    = 100                    // a state is hashed, unasked, for a hundredth of the time at most
 	maxKeysNamed = 20                     // keys named where two states differ: enough to see which
 	maxTimers    = 1024                   // that wait, of a reaction: they are gone through at every turn
 	maxRefused   = 1024                   // messages of a reaction that the fold may take yet: the same

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	"plexus/graph"
 	"plexus/plugins/internal/meter"
@@ -22,7 +23,7 @@ type Witness struct {
 }
 
 // Witnesses returns the states of a Space's plugins that cover all there is, of plugins that have folded something. It doesn't wait: where
-// something is still being folded, there are fewer.
+// something is still being folded, or was hashed a moment ago and is large, there are fewer.
 func (h *Host) Witnesses(space graph.ID) ([]Witness, error) {
 	h.state.RLock()
 	defer h.state.RUnlock()
@@ -32,7 +33,7 @@ func (h *Host) Witnesses(space graph.ID) ([]Witness, error) {
 	var out []Witness
 	for _, name := range h.pluginNames(space) {
 		s := h.slots[slotKey{space, name}]
-		if !s.pub.current || s.pub.meta.Folded == 0 {
+		if !s.pub.current || s.pub.meta.Folded == 0 || s.dear() {
 			continue
 		}
 		hash, err := h.hashOf(s)
@@ -54,10 +55,18 @@ func (h *Host) Running(space graph.ID, plugin string) string {
 	return ""
 }
 
-// hashed is the hash of one edition of a slot's state.
+// hashed is the hash of one edition of a slot's state, and what it cost: nothing is folded meanwhile.
 type hashed struct {
 	edition uint64
 	hash    string
+	at      time.Time
+	took    time.Duration
+}
+
+// dear says that another hash so soon would cost too much, in a large state that changes all the time; under state.
+func (s *slot) dear() bool {
+	have := s.hashed.Load()
+	return have != nil && have.edition != s.pub.edition && time.Since(have.at) < hashShare*have.took
 }
 
 // hashOf is the state's hash, made once for each edition; under state.
@@ -65,9 +74,10 @@ func (h *Host) hashOf(s *slot) (string, error) {
 	if have := s.hashed.Load(); have != nil && have.edition == s.pub.edition {
 		return have.hash, nil
 	}
+	begun := time.Now()
 	hash, err := hashState(h.stored(s))
 	if err == nil {
-		s.hashed.Store(&hashed{s.pub.edition, hash})
+		s.hashed.Store(&hashed{s.pub.edition, hash, begun, time.Since(begun)})
 	}
 	return hash, err
 }

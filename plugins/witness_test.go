@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"plexus/graph"
 	"plexus/sdk/abi"
@@ -34,6 +35,13 @@ func TestWitnesses(t *testing.T) {
 	r.say("ann", "x", obj{})
 	if next := r.hash("count"); next == hash || of()[0].Hash != next {
 		t.Errorf("%s after %s", next, hash)
+	}
+	slot := r.host.slots[slotKey{r.space.ID(), "idle"}]
+	for took, told := range map[time.Duration]int{time.Hour: 1, 0: 2} { // one that was dear a moment ago is left out
+		slot.hashed.Store(&hashed{at: time.Now(), took: took})
+		if w := of(); len(w) != told {
+			t.Errorf("a hash took %v: %+v", took, w)
+		}
 	}
 	r.must(r.log.Apply(r.ctx(), &rights{void: map[graph.NodeID]bool{id("ann"): true}}))
 	r.until("withdrawn", func() bool { return len(of()) == 0 })
