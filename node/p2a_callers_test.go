@@ -324,7 +324,7 @@ func TestFitsWhatIsDeclared(t *testing.T) {
 	if err != nil || len(offers) != 3 || offers[0].TaskType != "pack" || !strings.Contains(string(offers[0].InputSchema), "order") || offers[0].OutputSchema == nil {
 		t.Errorf("on offer: %+v, %v", offers, err)
 	}
-	if _, err := s.call.Submit(ctx, client.TaskRequest{TaskType: "pack", Payload: []byte(`{"colour":1}`)}); !client.IsInvalid(err) || !strings.Contains(err.Error(), "order") {
+	if _, err := s.call.Submit(ctx, client.TaskRequest{TaskType: "pack", Payload: []byte(`{"colour":1}`)}); !client.IsInvalid(err) || err.Error() != "payload.order is missing" {
 		t.Errorf("fits nobody: %v", err)
 	}
 	if _, err := s.call.Submit(ctx, client.TaskRequest{TaskType: "pack", Payload: []byte(`{"order":1}`), Nodes: []string{second}}); !client.IsInvalid(err) {

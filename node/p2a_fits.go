@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"plexus/graph"
+	"plexus/node/api"
 	"plexus/sdk/client"
 )
 
@@ -123,10 +125,20 @@ func (g *gateway) misfit(ctx context.Context, a *asking, asked []declared, fit [
 			return invalid("payload is not valid JSON: %v", err)
 		}
 		if _, err := g.node.plugins.Command(ctx, a.space.ID(), capabilityPlugin, "invoke", params, a.caller.ID); err != nil {
-			return err
+			return misfitError(err)
 		}
 	}
 	return invalid("payload doesn't fit the input schema of any Node that declared '%s'", clip(a.in.TaskType))
+}
+
+// misfitError is a refusal of the capability plugin in a caller's terms.
+func misfitError(err error) error {
+	if !errors.Is(err, graph.ErrInvalid) {
+		return err
+	}
+	what := strings.TrimPrefix(err.Error(), "command invoke of "+capabilityPlugin+": ")
+	what, _, _ = strings.Cut(what, ": see input_schema")
+	return &api.Fault{Kind: graph.ErrInvalid, Detail: what, Hint: "GET /p2a/capabilities shows the input_schema"}
 }
 
 // Offers lists what Nodes declared in the caller's Spaces, with schemas.

@@ -172,11 +172,19 @@ func TestCancel(t *testing.T) {
 	if err != nil || got.Status != "rejected" || !got.Final {
 		t.Errorf("from pending: %+v, %v", got, err) // as the task pattern has it
 	}
+	if got.Reason != "changed my mind" {
+		t.Errorf("the reason: %q", got.Reason)
+	}
+	no := s.submit(client.TaskRequest{Nodes: []string{s.id}})
+	s.do("reject", map[string]any{"task": no.ID, "reason": "too heavy"})
+	if got := s.poll(no.ID); got.Status != "rejected" || got.Reason != "too heavy" {
+		t.Errorf("rejected: %+v", got)
+	}
 	running := s.submit(client.TaskRequest{})
 	s.do("confirm", map[string]any{"task": running.ID})
 	s.do("start", map[string]any{"task": running.ID})
 	for range 2 { // again is no error
-		if got, err = s.call.Cancel(t.Context(), running.ID, ""); err != nil || got.Status != "cancelled" {
+		if got, err = s.call.Cancel(t.Context(), running.ID, ""); err != nil || got.Status != "cancelled" || got.Reason != "it was called off" {
 			t.Errorf("from executing: %+v, %v", got, err)
 		}
 	}
@@ -216,7 +224,7 @@ func TestDeadline(t *testing.T) {
 	}
 	silent := s.submit(client.TaskRequest{HeartbeatS: 1})
 	s.do("confirm", map[string]any{"task": silent.ID})
-	if got, err := s.call.Wait(t.Context(), silent.ID); err != nil || got.Status != "failed" {
+	if got, err := s.call.Wait(t.Context(), silent.ID); err != nil || got.Status != "failed" || got.Reason != "its time has passed" {
 		t.Errorf("heartbeat: %+v, %v", got, err)
 	}
 }
@@ -270,6 +278,14 @@ func TestIdempotency(t *testing.T) {
 
 func TestList(t *testing.T) {
 	s := newShop(t)
+	for _, n := range []int{0, 9} {
+		made := s.submit(client.TaskRequest{TaskType: "urgent", Priority: &n})
+		if got := s.poll(made.ID); made.Priority != n || got.Priority != n {
+			t.Errorf("priority %d: %d, %d", n, made.Priority, got.Priority)
+		}
+	}
+	s.made = s.caller(client.CallerCreate{Name: "lister", Spaces: []string{s.space}, RatePerMin: 100_000})
+	s.call = s.client(s.made.Token)
 	var want []string
 	for i := range 7 {
 		kind := []string{"pack", "ship"}[i%2]

@@ -199,7 +199,12 @@ func (g *gateway) send(ctx context.Context, a *asking, also func(graph.ID) []gra
 		g.giveBack(a.caller.ID)
 		return client.Task{}, err
 	}
-	return g.fresh(st.Entry.ID(), rec), nil
+	t := g.fresh(st.Entry.ID(), rec)
+	t.Deadline, t.ExpiresAt, t.Nodes = a.in.Deadline, a.in.ExpiresAt, a.in.Nodes
+	if a.in.Priority != nil {
+		t.Priority = *a.in.Priority
+	}
+	return t, nil
 }
 
 // checkTimes refuses what would be over before it is sent; the plugin's command doesn't know the time.

@@ -39,7 +39,6 @@ type taskView struct {
 	Percent       *int              `json:"percent"`
 	Text          string            `json:"text"`
 	Question      string            `json:"question"`
-	Reason        json.RawMessage   `json:"reason"`
 	Deadline      string            `json:"deadline"`
 	ExpiresAt     string            `json:"expires_at"`
 	Seen          string            `json:"seen"`
@@ -126,21 +125,22 @@ func (g *gateway) stand(ctx context.Context, id graph.ID, rec taskRecord) (clien
 		return t, v, err
 	}
 	t.Status, t.Final, t.Deadline, t.ExpiresAt, t.Nodes, t.By = v.Status, isFinal(v.Status), v.Deadline, v.ExpiresAt, v.Nodes, v.By
-	t.Percent, t.Text, t.Reason, t.Error, t.Artefacts = v.Percent, v.Text, textOf(v.Reason), textOf(v.Error), v.Artefacts
+	t.Priority, t.Percent, t.Text, t.Error, t.Artefacts = v.Priority, v.Percent, v.Text, textOf(v.Error), v.Artefacts
 	if v.Attempt > 1 {
 		t.Attempt = v.Attempt
-	}
-	if v.Last != "" || v.Priority != 0 {
-		t.Priority = v.Priority
 	}
 	if t.Status == taskInfo || t.Status == "need_human" {
 		t.Question = v.Question
 	}
-	if t.Status == taskCompleted {
+	switch {
+	case t.Status == taskCompleted:
 		t.Result = v.Result
-		if err := g.judge(ctx, id, rec, &t, v); err != nil {
-			return t, v, err
-		}
+		err = g.judge(ctx, id, rec, &t, v)
+	case t.Final && t.Error == "":
+		err = g.why(ctx, id, rec, &t)
+	}
+	if err != nil {
+		return t, v, err
 	}
 	t.Callbacks, err = g.callbacks(id, rec)
 	return t, v, err
@@ -167,56 +167,6 @@ func textOf(raw json.RawMessage) string {
 		return string(raw)
 	}
 	return s
-}
-
-// whole takes from the result's message what was too long for a view.
-func (g *gateway) whole(rec taskRecord, v *taskView) error {
-	if !v.ResultCut && !v.ErrorCut && !v.ArtefactsCut {
-		return nil
-	}
-	sp, err := g.node.log.Space(rec.Space)
-	if err != nil {
-		return err
-	}
-	id, err := graph.ParseID(v.ResultMessage)
-	if err != nil {
-		return fmt.Errorf("read the result of a task: %w", err)
-	}
-	st, err := sp.Message(id)
-	if err != nil {
-		return fmt.Errorf("read the result of a task: %w", err)
-	}
-	m, err := public(st.Entry, false)
-	if err != nil {
-		return err
-	}
-	var c struct {
-		Result    json.RawMessage   `json:"result"`
-		Error     json.RawMessage   `json:"error"`
-		Artefacts []client.Artefact `json:"artefacts"`
-	}
-	if err := json.Unmarshal(m.Content, &c); err != nil {
-		return fmt.Errorf("read the result of a task: %w: %w", err, graph.ErrUnavailable)
-	}
-	v.Result, v.Error, v.Artefacts = c.Result, c.Error, c.Artefacts
-	return nil
-}
-
-// judge says whether a result fits what was declared, where the capability plugin holds it against a schema.
-func (g *gateway) judge(ctx context.Context, id graph.ID, rec taskRecord, t *client.Task, v taskView) error {
-	var i struct {
-		Result  string `json:"result"`
-		Fits    *bool  `json:"result_fits"`
-		Problem string `json:"result_error"`
-	}
-	err := g.view(ctx, rec.Space, capabilityPlugin, "invocation", map[string]string{"task": id.String()}, rec.Caller, &i)
-	if errors.Is(err, graph.ErrNotFound) || errors.Is(err, graph.ErrInvalid) {
-		return nil // no such plugin here, or nothing was declared
-	}
-	if err == nil && i.Result == v.ResultMessage {
-		t.ResultFits, t.ResultProblem = i.Fits, i.Problem
-	}
-	return err
 }
 
 // callbacks lists a task's, oldest first.

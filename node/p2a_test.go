@@ -49,6 +49,7 @@ func newShop(t *testing.T) *shop {
 	s := openShop(t, t.TempDir())
 	s.agent, s.id = register(t, s.node, "worker")
 	s.space = join(t, s.agent, "orders")
+	s.ready()
 	s.made = s.caller(client.CallerCreate{Name: "web shop", Spaces: []string{s.space}, RatePerMin: 100_000})
 	s.call = s.client(s.made.Token)
 	return s
@@ -97,7 +98,17 @@ func (s *shop) again() *shop {
 		s.t.Fatal(err)
 	}
 	next.call = next.client(s.made.Token)
+	next.ready()
 	return next
+}
+
+// ready waits until the plugins are compiled, which takes long on a busy machine.
+func (s *shop) ready() {
+	s.t.Helper()
+	eventually(s.t, "the plugins are there", func() bool {
+		_, err := s.node.View(s.t.Context(), s.space, capabilityPlugin, "find", nil, "")
+		return err == nil
+	})
 }
 
 // do runs a command of the task plugin as the agent.
