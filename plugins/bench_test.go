@@ -81,5 +81,5 @@ func BenchmarkLaterStart(b *testing.B) {
 		start()
 		n++
 	}
-	b.ReportMetric(float64((cpuTime() - cpu).Milliseconds())/float64(n), "CPU-ms/op")
+	b.ReportMetric(float64((cpuTime()-cpu).Milliseconds())/float64(n), "CPU-ms/op")
 }
