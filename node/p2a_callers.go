@@ -220,6 +220,7 @@ func (g *gateway) RevokeCaller(_ context.Context, name string) error {
 	if err := g.keepCaller(c, nil); err != nil {
 		return err
 	}
+	g.wake() // who waits is told now, not at the end of the wait
 	poke(g.post)
 	return nil
 }

@@ -74,8 +74,18 @@ func TestCallersEnd(t *testing.T) {
 	task := s.submit(client.TaskRequest{Mode: client.ModeCallback, CallbackURL: r.srv.URL})
 	s.finish(task.ID, 1)
 	eventually(t, "a callback is tried", func() bool { return len(r.deliveries()) > 0 })
+	waits := make(chan error, 1)
+	go func() {
+		_, err := s.call.Submit(context.WithoutCancel(ctx), client.TaskRequest{TaskType: "pack", Mode: client.ModeSync, WaitS: 60})
+		waits <- err
+	}()
+	s.pending()
+	start := time.Now()
 	if err := s.admin().RevokeCaller(ctx, "web shop"); err != nil {
 		t.Fatal(err)
+	}
+	if err := <-waits; !client.IsAuth(err) || time.Since(start) > 50*time.Second {
+		t.Errorf("revoked while waiting, after %s: %v", time.Since(start), err)
 	}
 	if _, err := s.call.Poll(ctx, task.ID); !client.IsAuth(err) || !strings.Contains(err.Error(), "revoked") {
 		t.Errorf("revoked: %v", err)

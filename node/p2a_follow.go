@@ -44,6 +44,16 @@ func (g *gateway) await(task graph.ID) (moved <-chan struct{}, leave func()) {
 	}
 }
 
+// wake has all who wait look again.
+func (g *gateway) wake() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, w := range g.waiting {
+		close(w.moved)
+	}
+	clear(g.waiting)
+}
+
 // touch marks a task as moved. The caller holds mu.
 func (g *gateway) touch(task graph.ID) {
 	g.dirty[task] = true

@@ -96,6 +96,9 @@ func (g *gateway) Task(ctx context.Context, caller, id string, wait time.Duratio
 			over = true
 		}
 		leave()
+		if c, err := g.callerOf(caller); err != nil || c.Revoked {
+			return t, errors.Join(err, noCaller("this caller was revoked"))
+		}
 		if over {
 			return t, nil
 		}

@@ -178,29 +178,34 @@ func submitTask(x *exchange, in client.TaskRequest) (client.Task, error) {
 		return t, err
 	}
 	x.w.Header().Set("Location", t.Poll)
-	t = x.await(t, wait)
+	if t, err = x.await(t, wait); err != nil {
+		return t, err
+	}
 	x.after = func() { x.told(t) }
 	return t, nil
 }
 
-// await waits for a task's end, the request's or the server's. The task exists: an error leaves it as it was last seen.
-func (x *exchange) await(t client.Task, wait time.Duration) client.Task {
+// await waits for a task's end, the request's or the server's. The task exists: an error leaves it as it was last seen, unless it says that the
+// caller is none any more.
+func (x *exchange) await(t client.Task, wait time.Duration) (client.Task, error) {
 	if wait == 0 {
-		return t
+		return t, nil
 	}
 	ctx, leave, ok := x.h.live.enter(x.r.Context())
 	defer leave()
 	if !ok {
-		return t
+		return t, nil
 	}
 	later, err := x.h.cfg.P2A.Task(ctx, x.caller.node, t.ID, wait)
-	if err != nil {
-		if !errors.Is(err, context.Canceled) {
-			x.h.cfg.Logger.Warn("wait for a task", "task", t.ID, "err", err)
-		}
-		return t
+	switch {
+	case err == nil:
+		return later, nil
+	case errors.Is(err, graph.ErrUnauthorized):
+		return t, err
+	case !errors.Is(err, context.Canceled):
+		x.h.cfg.Logger.Warn("wait for a task", "task", t.ID, "err", err)
 	}
-	return later
+	return t, nil
 }
 
 // told takes note that a hybrid task's end was in the answer.
