@@ -12,6 +12,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"plexus/graph"
 	"plexus/node/api"
 	"plexus/p2p"
@@ -163,20 +165,36 @@ func (b *bisection) keys(ctx context.Context, from, to graph.Key) ([]graph.Key, 
 	return keys, nil
 }
 
-// ask gets both answers. A member that is still folding or asked too much is asked again.
-func (b *bisection) ask(ctx context.Context, keys []graph.Key) (err error) {
+// ask gets both answers, at the same time.
+func (b *bisection) ask(ctx context.Context, keys []graph.Key) error {
 	if err := b.fresh(ctx); err != nil {
 		return err
 	}
-	if b.here, err = b.node.pointsOf(ctx, b.scratch, b.space, keys); err != nil {
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		b.here, err = b.node.pointsOf(gctx, b.scratch, b.space, keys)
 		return err
+	})
+	g.Go(func() (err error) {
+		b.there, err = b.askPeer(gctx, p2p.PrefixAsk{Space: b.space.ID(), Plugin: b.plugin, File: b.scratch.File(), Keys: keys})
+		return err
+	})
+	if err := g.Wait(); err != nil {
+		return fmt.Errorf("bisect %s: %w", b.plugin, err)
 	}
-	ask := p2p.PrefixAsk{Space: b.space.ID(), Plugin: b.plugin, File: b.scratch.File(), Keys: keys}
+	if b.there.Schedule != plugins.Schedule {
+		return conflict("%s meters by gas schedule %d, this host by %d: their states can't be compared", b.peer, b.there.Schedule, plugins.Schedule)
+	}
+	return nil
+}
+
+// askPeer asks the member, and again one that is still folding or asked too much.
+func (b *bisection) askPeer(ctx context.Context, ask p2p.PrefixAsk) (got p2p.Prefixes, err error) {
 	for try := range maxAsks {
-		b.there, err = b.node.peers.AskPrefixes(ctx, b.peer, ask)
-		late := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil
-		if err == nil || !late && !errors.Is(err, graph.ErrUnavailable) || ctx.Err() != nil {
-			break
+		got, err = b.node.peers.AskPrefixes(ctx, b.peer, ask)
+		late := errors.Is(err, context.DeadlineExceeded)
+		if err == nil || ctx.Err() != nil || !late && !errors.Is(err, graph.ErrUnavailable) {
+			return got, err
 		}
 		if late {
 			continue
@@ -186,13 +204,7 @@ func (b *bisection) ask(ctx context.Context, keys []graph.Key) (err error) {
 		case <-time.After(time.Duration(try+1) * askAgain):
 		}
 	}
-	switch {
-	case err != nil:
-		return fmt.Errorf("bisect %s: %w", b.plugin, err)
-	case b.there.Schedule != plugins.Schedule:
-		return conflict("%s meters by gas schedule %d, this host by %d: their states can't be compared", b.peer, b.there.Schedule, plugins.Schedule)
-	}
-	return nil
+	return got, err
 }
 
 // part returns the first key behind which something differs, states or logs; -1 for none.
