@@ -24,17 +24,17 @@ type upgrading struct {
 // answers asks the view, and says which file answers now.
 func (u *upgrading) answers() (file string, current bool) {
 	u.t.Helper()
-	if _, err := u.node.View(u.t.Context(), u.space, "count", "value", nil, ""); err != nil {
+	a, err := u.node.AnswerView(u.t.Context(), u.space, "count", "value", nil, "")
+	if err != nil {
 		if !errors.Is(err, graph.ErrUnavailable) && !errors.Is(err, graph.ErrNotFound) {
 			u.t.Error(err)
 		}
 		return "", false
 	}
-	p := pluginNamed(u.t, u.node, u.space, "count")
-	if n := len(u.files); n == 0 || u.files[n-1] != p.File {
-		u.files = append(u.files, p.File)
+	if n := len(u.files); n == 0 || u.files[n-1] != a.File {
+		u.files = append(u.files, a.File)
 	}
-	return p.File, p.Current && p.State == client.StateCurrent
+	return a.File, a.Current
 }
 
 func (u *upgrading) until(file string) {

@@ -19,6 +19,16 @@ func (n *Node) View(ctx context.Context, spaceID, plugin, view string, params js
 	return n.plugins.View(ctx, sp.ID(), plugin, view, params, id)
 }
 
+// AnswerView is View, and says what the answer comes from.
+func (n *Node) AnswerView(ctx context.Context, spaceID, plugin, view string, params json.RawMessage, caller string) (client.Answer, error) {
+	sp, id, err := n.viewed(spaceID, caller)
+	if err != nil {
+		return client.Answer{}, err
+	}
+	a, err := n.plugins.Answer(ctx, sp.ID(), plugin, view, params, id)
+	return client.Answer(a), err
+}
+
 // WatchView yields a view's answer and each one that differs from the last, as plugins.Host.Watch does.
 func (n *Node) WatchView(ctx context.Context, spaceID, plugin, view string, params json.RawMessage, caller string) iter.Seq2[json.RawMessage, error] {
 	sp, id, err := n.viewed(spaceID, caller)

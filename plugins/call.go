@@ -5,6 +5,7 @@ package plugins
 import (
 	"fmt"
 
+	"plexus/graph"
 	"plexus/sdk/abi"
 )
 
@@ -34,6 +35,8 @@ type call struct {
 	state   stateAccess // nil in _initialize
 	world   world       // nil in _initialize
 	effects *effects    // command and react only
+	asked   graph.Pos   // of a view: what its state shall cover …
+	current bool        // … and whether it did
 }
 
 // stateAccess is the keys and values behind state_get and its like. A key ends with the call, so it isn't kept; a value that is set is kept. Errors

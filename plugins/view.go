@@ -39,6 +39,13 @@ type Info struct {
 	Fault     string   `json:"fault,omitempty"`     // why what is pinned can't run; where nothing ran before, name and file alone are known
 }
 
+// Answer is what a view said, and of which state.
+type Answer struct {
+	JSON    json.RawMessage
+	File    string // CID of the file that answered and had folded the state
+	Current bool   // the state covered what reads showed when it was asked, and no other file is pinned
+}
+
 // View asks a plugin's view in a Space, on behalf of a Node (zero: nobody). params is a JSON object or nil. It waits,
 // for at most ViewWait, until the state covers what reads showed when it was called; after that it
 // answers from the last consistent state there is.
@@ -46,15 +53,23 @@ type Info struct {
 // Errors: ErrNotFound for an unknown Space, plugin or view (the text lists those there are); ErrInvalid for params
 // that aren't an object or that the plugin refuses; ErrUnavailable while a plugin has no state yet.
 func (h *Host) View(ctx context.Context, space graph.ID, plugin, view string, params json.RawMessage, caller graph.NodeID) (json.RawMessage, error) {
+	a, err := h.Answer(ctx, space, plugin, view, params, caller)
+	return a.JSON, err
+}
+
+// Answer is View, and says what the answer comes from.
+func (h *Host) Answer(ctx context.Context, space graph.ID, plugin, view string, params json.RawMessage, caller graph.NodeID) (a Answer, err error) {
+	c := &call{kind: callView, gasLeft: viewGas, asked: h.log.Written()}
 	sp, s, err := h.current(ctx, space, plugin)
 	if err != nil {
-		return nil, err
+		return a, err
 	}
-	c := &call{kind: callView, gasLeft: viewGas}
 	if err := h.ask(ctx, sp, s, c, question{"view", view, sp.plugin.Views, typed(sp.plugin.Views, view, params), caller}); err != nil {
-		return nil, err
+		return a, err
 	}
-	return viewOutput(c)
+	a.File, a.Current = sp.file.cid, c.current
+	a.JSON, err = viewOutput(c)
+	return a, err
 }
 
 // question is what a view or command is asked.
@@ -207,7 +222,7 @@ func (h *Host) read(ctx context.Context, sp *spec, s *slot, c *call) (outcome, e
 	if s.pub.spec != sp {
 		return outcome{}, fmt.Errorf("another version of %s has just been pinned: ask again: %w", sp.plugin.Name, graph.ErrUnavailable)
 	}
-	c.spec = sp
+	c.spec, c.current = sp, s.pub.current && h.seen >= c.asked
 	c.state = &storedState{layers: h.stored(s)}
 	c.world = &viewWorld{space: s.space, attestor: attestorOf(h.log.Rights()), names: names{}}
 	export := map[callKind]string{callView: abi.ExportView, callCommand: abi.ExportCommand, callReact: abi.ExportReact}[c.kind]

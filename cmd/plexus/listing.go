@@ -85,11 +85,14 @@ machine that has the same messages. With --follow: the answer, and each one that
 				if follow {
 					return a.followView(cmd.Context(), c, id, args[1], args[2], p)
 				}
-				out, err := c.View(cmd.Context(), id, args[1], args[2], p)
+				out, err := c.AnswerView(cmd.Context(), id, args[1], args[2], p)
 				if err != nil {
 					return err
 				}
-				return a.printAnswer(out)
+				if !out.Current {
+					a.note("not current: the messages of the Space are still being folded, or another version is pinned; plexus plugin list --space %s says which", args[0])
+				}
+				return a.printAnswer(out.JSON)
 			})
 		},
 	}

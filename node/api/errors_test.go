@@ -23,8 +23,8 @@ import (
 // failing answers every view with one error.
 type failing struct{ err error }
 
-func (f failing) View(context.Context, string, string, string, json.RawMessage, string) (json.RawMessage, error) {
-	return json.RawMessage(`{}`), f.err
+func (f failing) AnswerView(context.Context, string, string, string, json.RawMessage, string) (client.Answer, error) {
+	return client.Answer{JSON: json.RawMessage(`{}`)}, f.err
 }
 
 func (f failing) WatchView(context.Context, string, string, string, json.RawMessage, string) iter.Seq2[json.RawMessage, error] {
@@ -77,8 +77,9 @@ func TestErrorsBecomeAnswers(t *testing.T) {
 // params shows what a view is given.
 type params struct{ failing }
 
-func (params) View(_ context.Context, space, plugin, view string, p json.RawMessage, caller string) (json.RawMessage, error) {
-	return json.RawMessage(fmt.Sprintf(`{"at":%q,"params":%s,"caller":%q}`, space+"/"+plugin+"/"+view, p, caller)), nil
+func (params) AnswerView(_ context.Context, space, plugin, view string, p json.RawMessage, caller string) (client.Answer, error) {
+	answer := fmt.Appendf(nil, `{"at":%q,"params":%s,"caller":%q}`, space+"/"+plugin+"/"+view, p, caller)
+	return client.Answer{JSON: answer, File: "file", Current: true}, nil
 }
 
 func TestViews(t *testing.T) {
@@ -94,6 +95,9 @@ func TestViews(t *testing.T) {
 		r := u.do("GET", "/spaces/s/plugins/p/views/v"+query, "")
 		if want := fmt.Sprintf(`{"at":"s/p/v","params":%s,"caller":%q}`, want, ada.ID); r.body != want {
 			t.Errorf("%q: %s, want %s", query, r.body, want)
+		}
+		if r.header.Get(client.HeaderPluginFile) != "file" || r.header.Get(client.HeaderPluginCurrent) != "true" {
+			t.Errorf("it comes from %v", r.header)
 		}
 	}
 	wantProblem(t, u.do("GET", "/spaces/s/plugins/p/views/v?params=x", ""), 422, "params is not valid JSON")

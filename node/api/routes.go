@@ -5,6 +5,7 @@ package api
 import (
 	"encoding/json"
 	"net/http"
+	"strconv"
 
 	"plexus/sdk/client"
 )
@@ -193,7 +194,12 @@ func view(x *exchange) (rawJSON, error) {
 	if err != nil {
 		return nil, err
 	}
-	return x.h.cfg.Views.View(x.r.Context(), x.r.PathValue("id"), x.r.PathValue("name"), x.r.PathValue("view"), params, x.caller.node)
+	a, err := x.h.cfg.Views.AnswerView(x.r.Context(), x.r.PathValue("id"), x.r.PathValue("name"), x.r.PathValue("view"), params, x.caller.node)
+	if err == nil {
+		x.w.Header().Set(client.HeaderPluginFile, a.File)
+		x.w.Header().Set(client.HeaderPluginCurrent, strconv.FormatBool(a.Current))
+	}
+	return a.JSON, err
 }
 
 // viewParams is the params parameter, or an object of the query's other parameters.

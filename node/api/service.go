@@ -62,7 +62,7 @@ type Inbox interface {
 
 // Views reads plugin state.
 type Views interface {
-	View(ctx context.Context, spaceID, plugin, view string, params json.RawMessage, caller string) (json.RawMessage, error)
+	AnswerView(ctx context.Context, spaceID, plugin, view string, params json.RawMessage, caller string) (client.Answer, error)
 	// WatchView yields the answer and each one that differs from the last, until ctx ends; a slow consumer gets the newest. An error is yielded last.
 	WatchView(ctx context.Context, spaceID, plugin, view string, params json.RawMessage, caller string) iter.Seq2[json.RawMessage, error]
 	// StateHash returns the hash that equal replicas share, and whether the state covers all visible messages.

@@ -151,11 +151,31 @@ func (c *Client) SpaceInfo(ctx context.Context, id string) (SpaceInfo, error) {
 
 // View asks a plugin for one of its views; params is a JSON object or nil.
 func (c *Client) View(ctx context.Context, spaceID, plugin, view string, params json.RawMessage) (json.RawMessage, error) {
-	var out json.RawMessage
+	a, err := c.AnswerView(ctx, spaceID, plugin, view, params)
+	return a.JSON, err
+}
+
+// The headers of a view's answer.
+const (
+	HeaderPluginFile    = "Plexus-Plugin-File"
+	HeaderPluginCurrent = "Plexus-Plugin-Current"
+)
+
+// Answer is what a view said, and of which state.
+type Answer struct {
+	JSON    json.RawMessage
+	File    string // CID of the plugin file that answered and had folded the state
+	Current bool   // the state covered what reads showed when it was asked, and no other file is pinned
+}
+
+// AnswerView is View, and says what the answer comes from.
+func (c *Client) AnswerView(ctx context.Context, spaceID, plugin, view string, params json.RawMessage) (a Answer, err error) {
 	v := url.Values{}
 	set(v, "params", string(params))
-	err := c.get(ctx, pluginPath(spaceID, plugin)+"/views/"+url.PathEscape(view), v, &out)
-	return out, err
+	r := request{method: http.MethodGet, path: pluginPath(spaceID, plugin) + "/views/" + url.PathEscape(view), query: v, replayable: true}
+	header, err := c.call(ctx, r, &a.JSON)
+	a.File, a.Current = header.Get(HeaderPluginFile), header.Get(HeaderPluginCurrent) == "true"
+	return a, err
 }
 
 // StateHash returns the hash that equal replicas of a plugin's state share, and whether it covers all visible messages.
