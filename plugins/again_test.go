@@ -1,6 +1,7 @@
 package plugins
 
 import (
+	"encoding/binary"
 	"strings"
 	"testing"
 
@@ -104,4 +105,65 @@ func TestGuestsKnowTheirCaller(t *testing.T) {
 	if got := r.host.asker(r.space.ID(), graph.NodeID{}); got != (asker{}) {
 		t.Errorf("nobody is %+v", got)
 	}
+}
+
+// Each Node of a host answers for itself, and once over restarts of the host; what one is to say, one says.
+func TestReactionsOfTwoNodes(t *testing.T) {
+	r := newReplica(t, greeter(), herald())
+	r.hash("gree")
+	r.hash("hera")
+	var stops []func()
+	start := func() {
+		for _, node := range []string{"bot", "bee"} {
+			for _, plugin := range []string{"gree", "hera"} {
+				stops = append(stops, r.reacting(node, plugin))
+				a := r.reactorOf(node, plugin)
+				r.until("started", func() bool { _, err := r.host.records.Get(a.record(kindCursor, "")); return err == nil })
+			}
+		}
+	}
+	stop := func() {
+		for _, s := range stops {
+			s()
+		}
+		stops = nil
+	}
+	start()
+	r.say("ann", "x", obj{"n": 1})
+	r.until("answered", func() bool { return r.said("seen") == 2 && r.said("rung") == 1 })
+	stop()
+	r.restart()
+	for _, node := range []string{"bot", "bee"} { // as if the machine had died before the cursors were written
+		for _, plugin := range []string{"gree", "hera"} {
+			r.must(r.host.records.Apply(graph.Op{Kind: graph.Set, Key: r.reactorOf(node, plugin).record(kindCursor, ""), Value: make([]byte, 8)}))
+		}
+	}
+	start()
+	r.say("ann", "x", obj{"n": 2})
+	r.until("answered again", func() bool { return r.said("seen") >= 4 && r.said("rung") >= 2 })
+	for _, node := range []string{"bot", "bee"} {
+		for _, plugin := range []string{"gree", "hera"} {
+			a := r.reactorOf(node, plugin)
+			r.until("read on", func() bool {
+				b, err := r.host.records.Get(a.record(kindCursor, ""))
+				return err == nil && binary.BigEndian.Uint64(b) > 0
+			})
+		}
+	}
+	stop()
+	if seen, rung := r.said("seen"), r.said("rung"); seen != 4 || rung != 2 {
+		t.Errorf("2 messages: %d answers of 2 Nodes, %d of the host", seen, rung)
+	}
+}
+
+// herald answers each message with a draft of type "rung" that one Node of a host is to send.
+func herald() []byte {
+	b := abi.AppendText(abi.AppendInt(abi.AppendMap(nil, 3), abi.DraftType), "rung")
+	b = abi.Append(abi.AppendInt(b, abi.DraftContent), abi.Fields{})
+	draft := abi.AppendBool(abi.AppendInt(b, abi.DraftOnce), true)
+	w := wasm{imports: []wasmImport{importWrite}, data: string(draft)}
+	w.funcs = append(w.funcs,
+		wasmFunc{export: abi.ExportFold, params: 1, results: 1, code: num(0)},
+		wasmFunc{export: abi.ExportReact, params: 1, results: 1, code: ops(num(16), num(int64(len(draft))), callFn(0), num(0))})
+	return w.build(abi.Plugin{Name: "hera", Accepts: []string{"x"}, React: true})
 }

@@ -113,6 +113,8 @@ type Host struct {
 	listed map[graph.ID]bool  // Spaces whose slots are made, as of the last commit
 	fault  error              // why Run ended or a file can't be loaded
 
+	saying sync.Mutex // held while a reaction says what one Node of this host is to say
+
 	// mu guards what wakes whom.
 	mu       sync.Mutex
 	changed  chan struct{} // closed and made anew at each commit

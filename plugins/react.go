@@ -6,7 +6,7 @@ package plugins
 //	q <reaction>            cursor in the arrival log
 //	w <reaction> <message>  time ‖ ID of a message that the fold had refused when it came
 //	t <reaction> <timer>    when it is due, microseconds, 8 bytes
-//	k <reaction> <hash>     sent already: of trigger and key
+//	k <reaction> <hash>     sent already: of trigger and key; of what one Node of the host is to say, the Node is none
 //
 // A draft, the note that it was sent, the timers set and, with the last draft, the cursor go in one transaction: a crash repeats nothing.
 
@@ -230,11 +230,11 @@ func (a *reactor) call(ctx context.Context, sp *spec, s *slot, input []byte, tri
 		return err
 	}
 	for i, d := range drafts {
-		ops := []graph.Op{{Kind: graph.Set, Key: d.sent, Value: []byte{1}}}
+		var ops []graph.Op
 		if i == len(drafts)-1 {
-			ops, after = append(ops, after...), nil
+			ops, after = after, nil
 		}
-		if err := a.send(ctx, d.draft, ops); err != nil {
+		if err := a.say(ctx, d, ops); err != nil {
 			return err
 		}
 	}
@@ -244,12 +244,30 @@ func (a *reactor) call(ctx context.Context, sp *spec, s *slot, input []byte, tri
 	return a.host.records.ApplyNoSync(after...)
 }
 
-// send lets the Node speak. What the Space refuses is logged, and its ops are written all the same: it would be refused again.
-func (a *reactor) send(ctx context.Context, d graph.Draft, ops []graph.Op) error {
-	_, err := a.space.Send(ctx, a.key, d, func(*graph.Entry) []graph.Op { return a.host.records.Ops(ops...) })
+// say lets the Node speak, unless another Node of this host has said what one is to say. What the Space refuses is logged, and its ops are written all the
+// same: it would be refused again.
+func (a *reactor) say(ctx context.Context, d reacted, ops []graph.Op) error {
+	records := a.host.records
+	if d.once {
+		a.host.saying.Lock() // between the look and the send nobody else may say it
+		defer a.host.saying.Unlock()
+		if _, err := records.Get(d.sent); !errors.Is(err, graph.ErrNotFound) {
+			if err == nil && len(ops) > 0 {
+				err = records.ApplyNoSync(ops...)
+			}
+			return err
+		}
+	}
+	said := append([]graph.Op{{Kind: graph.Set, Key: d.sent, Value: []byte{1}}}, ops...)
+	_, err := a.space.Send(ctx, a.key, d.draft, func(*graph.Entry) []graph.Op { return records.Ops(said...) })
 	if errors.Is(err, graph.ErrInvalid) || errors.Is(err, graph.ErrForbidden) || errors.Is(err, graph.ErrTooLarge) {
 		a.host.logger.Warn("a plugin's reaction can't be sent", "plugin", a.plugin, "error", err)
-		return a.host.records.ApplyNoSync(ops...)
+		if d.once {
+			said = ops // another Node may be let
+		}
+		if err = nil; len(said) > 0 {
+			err = records.ApplyNoSync(said...)
+		}
 	}
 	return err
 }
@@ -257,6 +275,7 @@ func (a *reactor) send(ctx context.Context, d graph.Draft, ops []graph.Op) error
 type reacted struct {
 	draft graph.Draft
 	sent  []byte // the key that says so
+	once  bool   // whichever Node of this host says it
 }
 
 // unsent reads the outputs and leaves out what was sent before.
@@ -272,14 +291,19 @@ func (a *reactor) unsent(outputs [][]byte, trigger string) ([]reacted, error) {
 			key = "\x00" + strconv.Itoa(i)
 		}
 		sum := sha256.Sum256([]byte(trigger + "\x00" + key))
+		once := abi.Value(b).At(abi.DraftOnce).Bool()
 		sent := a.record(kindSent, string(sum[:]))
+		if once {
+			ours := reactionName(a.space.ID(), a.plugin, graph.NodeID{})
+			sent = slices.Concat([]byte{kindSent}, ours[:], sum[:])
+		}
 		switch _, err := a.host.records.Get(sent); {
 		case err == nil:
 			continue
 		case !errors.Is(err, graph.ErrNotFound):
 			return nil, err
 		}
-		out = append(out, reacted{d, sent})
+		out = append(out, reacted{d, sent, once})
 	}
 	return out, nil
 }

@@ -32,7 +32,7 @@ func react(s plugin.State, e plugin.Event) ([]plugin.Draft, error) {
 	if seconds := timeoutOf(d, level+1); seconds > 0 { // the next level's time begins with this message
 		plugin.SetTimer(id, now+seconds*1_000_000+1)
 	}
-	return []plugin.Draft{{Type: Timeout, Content: plugin.Map{}, Parents: []string{id}, Nodes: []string{d.Get("sender").Text()}, Key: "level " + digits(level)}}, nil
+	return []plugin.Draft{{Type: Timeout, Content: plugin.Map{}, Parents: []string{id}, Nodes: []string{d.Get("sender").Text()}, Key: "level " + digits(level), Once: true}}, nil
 }
 
 // timeoutOf is how long a level has, 0 where there is no such level.

@@ -32,7 +32,7 @@ func react(s plugin.State, e plugin.Event) ([]plugin.Draft, error) {
 	if l := last(s, id, t.Get("lane").Text()); l != id {
 		parents = append(parents, l)
 	}
-	return []plugin.Draft{{Type: Timeout, Content: plugin.Map{}, Parents: parents, Nodes: other(s, id, t, e.Node), Key: "timeout"}}, nil
+	return []plugin.Draft{{Type: Timeout, Content: plugin.Map{}, Parents: parents, Nodes: other(s, id, t, e.Node), Key: "timeout", Once: true}}, nil
 }
 
 // concerns says whether a Node asked for a task, is asked for it, or has it.

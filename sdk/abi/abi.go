@@ -69,6 +69,7 @@ const (
 	DraftParents = 4 // list of text
 	DraftNodes   = 5 // list of text
 	DraftKey     = 6 // text: react: with plugin, Node and trigger it makes the draft be sent once; "" is the position among the outputs
+	DraftOnce    = 7 // true: react: one Node of a host is enough
 )
 
 // The limits every node keeps, so that a fold ends alike everywhere. Those with a Cap may be raised by the manifest up to it.

@@ -531,17 +531,19 @@ export class Draft {
   parents: Value = NONE; // a list of text
   nodes: Value = NONE; // a list of text
   key: Text = EMPTY; // reactions: a draft is sent once by it
+  once: bool = false; // reactions: of several Nodes of a host that would say it of one event, the first does
   constructor(public type: Text) {}
 
   say(): void {
     const b = new Buffer();
-    b.head(5, <u64>(1 + i32(this.type.len > 0) + i32(!this.meta.absent) + i32(!this.parents.absent) + i32(!this.nodes.absent) + i32(this.key.len > 0)));
+    b.head(5, <u64>(1 + i32(this.type.len > 0) + i32(!this.meta.absent) + i32(!this.parents.absent) + i32(!this.nodes.absent) + i32(this.key.len > 0) + i32(this.once)));
     this.put(b, 1, this.type.len > 0 ? text(this.type) : NONE);
     this.put(b, 2, this.content.absent ? new Map().value() : this.content);
     this.put(b, 3, this.meta);
     this.put(b, 4, this.parents);
     this.put(b, 5, this.nodes);
     this.put(b, 6, this.key.len > 0 ? text(this.key) : NONE);
+    this.put(b, 7, this.once ? bool_(true) : NONE);
     host.output_write(b.p, b.len);
   }
 

@@ -456,6 +456,7 @@ typedef struct {
 	px_value content, meta;  /* maps; content none: empty */
 	px_value parents, nodes; /* lists of text: refs.messages, refs.nodes */
 	px_text key;             /* react: it is said once by this key */
+	bool once;               /* react: of several Nodes of a host that would say it of one event, the first does */
 } px_draft;
 
 PX_UNUSED static void px_put_pair(px_buf *b, uint64_t key, px_value v) {
@@ -468,13 +469,14 @@ PX_UNUSED static void px_put_pair(px_buf *b, uint64_t key, px_value v) {
 PX_UNUSED static void px_say(px_draft d) {
 	static const uint8_t empty[] = {0xa0};
 	px_buf b = {0};
-	px_put_head(&b, 5, 1 + (d.type.n > 0) + (d.meta.n > 0) + (d.parents.n > 0) + (d.nodes.n > 0) + (d.key.n > 0));
+	px_put_head(&b, 5, 1 + (d.type.n > 0) + (d.meta.n > 0) + (d.parents.n > 0) + (d.nodes.n > 0) + (d.key.n > 0) + d.once);
 	if (d.type.n > 0) px_put_pair(&b, 1, px_string(d.type));
 	px_put_pair(&b, 2, d.content.n > 0 ? d.content : (px_value){empty, 1});
 	px_put_pair(&b, 3, d.meta);
 	px_put_pair(&b, 4, d.parents);
 	px_put_pair(&b, 5, d.nodes);
 	if (d.key.n > 0) px_put_pair(&b, 6, px_string(d.key));
+	if (d.once) px_put_pair(&b, 7, px_bool(true));
 	px_host_output_write(b.p, b.n);
 }
 

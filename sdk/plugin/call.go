@@ -114,7 +114,7 @@ func react(b backend, v Value) ([]Draft, error) {
 // encode writes a draft as an output.
 func (d Draft) encode() []byte {
 	n := 1
-	for _, has := range []bool{d.Type != "", d.Meta != nil, len(d.Parents) > 0, len(d.Nodes) > 0, d.Key != ""} {
+	for _, has := range []bool{d.Type != "", d.Meta != nil, len(d.Parents) > 0, len(d.Nodes) > 0, d.Key != "", d.Once} {
 		if has {
 			n++
 		}
@@ -139,6 +139,9 @@ func (d Draft) encode() []byte {
 	}
 	if d.Key != "" {
 		b = abi.AppendText(abi.AppendInt(b, abi.DraftKey), d.Key)
+	}
+	if d.Once {
+		b = abi.AppendBool(abi.AppendInt(b, abi.DraftOnce), true)
 	}
 	return b
 }

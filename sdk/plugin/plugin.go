@@ -98,6 +98,7 @@ type Draft struct {
 	Parents []string
 	Nodes   []string
 	Key     string // reactions: one draft is sent per key, whatever happens; "" is the place in the list
+	Once    bool   // reactions: of several Nodes of a host that would send it for the same event, the first does
 }
 
 // State is the plugin's keys and values in one Space. Keys are 1–256 bytes, values up to 64 KiB. Only a fold may write.

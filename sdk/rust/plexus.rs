@@ -613,16 +613,17 @@ pub struct Draft {
     pub parents: List<Value>,
     pub nodes: List<Value>,
     pub key: &'static str, // reactions: a draft is sent once by it
+    pub once: bool,        // reactions: of several Nodes of a host that would say it of one event, the first does
 }
 
 impl Draft {
     pub fn new(typ: &'static str) -> Draft {
-        Draft { typ, content: Map::new(), meta: Map::new(), parents: List::new(), nodes: List::new(), key: "" }
+        Draft { typ, content: Map::new(), meta: Map::new(), parents: List::new(), nodes: List::new(), key: "", once: false }
     }
 
     pub fn say(self) {
         let mut b = List::new();
-        let has = [!self.typ.is_empty(), true, self.meta.0.len() > 0, self.parents.len() > 0, self.nodes.len() > 0, !self.key.is_empty()];
+        let has = [!self.typ.is_empty(), true, self.meta.0.len() > 0, self.parents.len() > 0, self.nodes.len() > 0, !self.key.is_empty(), self.once];
         put_head(&mut b, 5, has.iter().filter(|h| **h).count() as u64);
         let mut put = |key: u64, has: bool, v: &dyn Encode| {
             if has {
@@ -636,6 +637,7 @@ impl Draft {
         put(4, has[3], &self.parents);
         put(5, has[4], &self.nodes);
         put(6, has[5], &self.key);
+        put(7, has[6], &true);
         let out = b.items();
         unsafe { host::output_write(out.as_ptr(), out.len()) }
     }
