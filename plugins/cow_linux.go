@@ -3,9 +3,11 @@
 package plugins
 
 // This file holds guest memory that is reset by the page: the image after _initialize is mapped privately, the kernel says which pages
-// were written since, and only those are copied back. Where the kernel can't say, all of it is.
+// are no longer the file's, and only those are copied back. A page that was written once stays so; now and then those that are written no more are
+// given back. Where the kernel can't say, all of it is copied.
 
 import (
+	"bytes"
 	"os"
 	"runtime"
 	"syscall"
@@ -22,11 +24,13 @@ const (
 	pageFile    = 1 << 2
 	pagePresent = 1 << 3
 	pageSwapped = 1 << 4
+	sweepEvery  = 32 // resets between two looks for pages that are written no more: a look costs as much as a few copies
 )
 
 // pages tells which pages of this process were written.
 type pages struct {
 	file   *os.File // /proc/self/pagemap
+	fd     uintptr  // file's
 	noScan bool     // the kernel is too old for the ioctl: read the whole stretch
 	buf    []byte
 }
@@ -43,6 +47,8 @@ type guestMemory struct {
 	buf     []byte // as much as it may ever have
 	private bool   // the image is mapped over its beginning
 	pages   pages
+	resets  int
+	told    int // pages the kernel has told of
 	regions [maxRegions]region
 }
 
@@ -110,7 +116,24 @@ func (m *guestMemory) adopt(im *image) {
 		copy(m.buf, im.memory) // a failed MAP_FIXED may have unmapped nothing or all; the copy finds out which
 		return
 	}
-	m.private, m.pages.file = true, f
+	m.pages.file, m.pages.fd = f, f.Fd()
+	if m.private = m.knows(im); !m.private {
+		copy(m.buf, im.memory)
+	}
+}
+
+// knows tries whether the kernel tells of written pages, and of no others: an emulator may tell of another process' memory.
+func (m *guestMemory) knows(im *image) bool {
+	last := len(im.memory) - 1
+	written := im.memory[last] + 1
+	m.private = true
+	for range 2 { // the second time the page isn't the file's any more, but clean
+		m.buf[last], m.told = written, 0
+		if !m.restore(im) || m.told != 1 || m.buf[last] != im.memory[last] {
+			return false
+		}
+	}
+	return true
 }
 
 // restore puts the written pages back; false: it can't tell which they are.
@@ -123,33 +146,54 @@ func (m *guestMemory) restore(im *image) bool {
 		return true
 	}
 	m.pages.noScan = true
-	return m.pages.read(base, m.buf, im)
+	return m.read(base, im)
 }
 
 // scan asks the kernel for the stretches that are no longer the file's.
 func (m *guestMemory) scan(base uint64, im *image) bool {
 	end := base + uint64(len(im.memory))
+	m.resets++
+	sweep := m.resets%sweepEvery == 0
 	for at := base; at < end; {
 		a := scanArgs{
 			start: at, end: end, vec: uint64(uintptr(unsafe.Pointer(&m.regions[0]))), vecLen: maxRegions,
 			inverted: pageFile, mask: pageFile, anyOf: pagePresent | pageSwapped, ret: pageFile,
 		}
 		a.size = uint64(unsafe.Sizeof(a))
-		n, _, errno := syscall.Syscall(syscall.SYS_IOCTL, m.pages.file.Fd(), scanIoctl, uintptr(unsafe.Pointer(&a)))
+		// Raw: it is over in microseconds, and the scheduler needn't know.
+		n, _, errno := syscall.RawSyscall(syscall.SYS_IOCTL, m.pages.fd, scanIoctl, uintptr(unsafe.Pointer(&a)))
 		if errno != 0 || a.walkEnd <= at {
 			return false
 		}
 		for _, r := range m.regions[:n] {
-			copy(m.buf[r.start-base:r.end-base], im.memory[r.start-base:])
+			m.back(int(r.start-base), int(r.end-base), im, sweep)
 		}
 		at = a.walkEnd
 	}
 	return true
 }
 
+// back makes a stretch of pages what the image has. With sweep, a page that is so already was written by none of late: it is given back to the
+// mapping, and isn't told of again before it is written.
+func (m *guestMemory) back(from, to int, im *image, sweep bool) {
+	m.told += (to - from) / pageSize
+	if !sweep {
+		copy(m.buf[from:to], im.memory[from:to])
+		return
+	}
+	for at := from; at < to; at += pageSize {
+		page := m.buf[at : at+pageSize]
+		if bytes.Equal(page, im.memory[at:at+pageSize]) {
+			_ = syscall.Madvise(page, syscall.MADV_DONTNEED) // where it can't be given back it stays
+			continue
+		}
+		copy(page, im.memory[at:])
+	}
+}
+
 // read looks at every page's entry: bit 63 and 62 say present or swapped, 61 that it is the file's.
-func (p *pages) read(base uint64, buf []byte, im *image) bool {
-	n := len(im.memory) / pageSize
+func (m *guestMemory) read(base uint64, im *image) bool {
+	p, n := &m.pages, len(im.memory)/pageSize
 	if p.buf == nil {
 		p.buf = make([]byte, 8*n)
 	}
@@ -158,7 +202,7 @@ func (p *pages) read(base uint64, buf []byte, im *image) bool {
 	}
 	for i := range n {
 		if top := p.buf[8*i+7]; top&0xc0 != 0 && top&0x20 == 0 {
-			copy(buf[i*pageSize:(i+1)*pageSize], im.memory[i*pageSize:])
+			m.back(i*pageSize, (i+1)*pageSize, im, false)
 		}
 	}
 	return true

@@ -53,16 +53,26 @@ func TestRestore(t *testing.T) {
 		copy(b, im.memory)
 		m.adopt(im)
 		m.pages.noScan = old
-		for round := range 50 {
+		for round := range 5 * sweepEvery {
 			for range rng.IntN(80) {
 				b[rng.IntN(len(b))]++
 			}
 			if !m.restore(im) {
 				t.Skip("this kernel doesn't say which pages were written")
 			}
+			if round%sweepEvery > 10 { // pages written no more, for a sweep to give back
+				b[rng.IntN(3*pageSize)]++
+				m.restore(im)
+			}
 			if !bytes.Equal(b, im.memory) {
 				t.Fatalf("round %d, page map read whole %v: the memory isn't the image", round, old)
 			}
+		}
+		for range sweepEvery {
+			m.restore(im)
+		}
+		if m.told = 0; !m.restore(im) || m.told > 0 && !old {
+			t.Errorf("%d pages are copied that nobody has written since %d resets", m.told, sweepEvery)
 		}
 		if m.Reallocate(129*pageSize) != nil {
 			t.Error("it grew beyond its bound")
