@@ -8,6 +8,7 @@ import (
 	"iter"
 
 	"plexus/graph"
+	"plexus/sdk/client"
 )
 
 // View asks a plugin's view in a Space on behalf of a Node ("" for nobody).
