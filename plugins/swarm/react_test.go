@@ -165,6 +165,12 @@ func TestNoticesNeedGround(t *testing.T) {
 			t.Errorf("%s of no claim is taken", command)
 		}
 	}
+	for at, taken := range map[int64]bool{13_000_000: false, 13_000_001: true} { // the command takes the node's clock
+		plugin.Clock = at
+		if _, err := r.Command("claim", plugin.Map{"objective": o, "targets": []string{"a"}, "content": "mine"}, "dan"); (err == nil) != taken {
+			t.Errorf("take over at %d: %v", at, err)
+		}
+	}
 	if d, err := r.Command("tell", plugin.Map{"claim": rival}, "eve"); err != nil || d[0].Nodes[0] != "cem" {
 		t.Errorf("tell: %v %v", d, err)
 	}

@@ -225,7 +225,7 @@ func claim(s plugin.State, q plugin.Query) ([]plugin.Draft, error) {
 	if len(named) == 0 {
 		return nil, plugin.Refusal("targets are required: the scopes you take")
 	}
-	now, _ := plugin.ParseTime(q.Params.Get("now").Text())
+	now := clock(q)
 	for _, t := range named {
 		v := s.Value("s/" + id + "/" + s.Text("i/"+id+"/"+t))
 		if v.Get("report") != nil {
@@ -234,7 +234,7 @@ func claim(s plugin.State, q plugin.Query) ([]plugin.Draft, error) {
 		if by := v.Get("by").Text(); by != "" && by != q.Caller && status(v, now) != "overdue" {
 			reason := "scope " + t + " is already claimed by " + by
 			if due, ok := v.Get("due").Int(); ok {
-				reason += "; it may be taken over after " + plugin.Time(due) + ", say `now`"
+				reason += "; it may be taken over after " + plugin.Time(due)
 			}
 			return nil, plugin.Refusal(reason)
 		}
@@ -312,12 +312,16 @@ func warnCommand(s plugin.State, q plugin.Query) ([]plugin.Draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, ok := plugin.ParseTime(q.Params.Get("now").Text())
-	if !ok {
-		now = plugin.Now()
-	}
-	d, err := warn(s, o, q.Params.Get("claim").Text(), now)
+	d, err := warn(s, o, q.Params.Get("claim").Text(), clock(q))
 	return []plugin.Draft{d}, err
+}
+
+// clock is the time that a command is given as now, or the node's.
+func clock(q plugin.Query) int64 {
+	if now, ok := plugin.ParseTime(q.Params.Get("now").Text()); ok {
+		return now
+	}
+	return plugin.Now()
 }
 
 // claimed finds the objective of the claim that a command is about.
