@@ -120,10 +120,8 @@ func foldOpen(s plugin.State, m plugin.Message) error {
 // foldClose counts. The opener's count is final, another's once more than half of the electorate confirmed it.
 func foldClose(s plugin.State, m plugin.Message, id string, b plugin.Value) error {
 	c, all := count(s, id, b, m.ID)
-	if end(b) == 0 || m.Time <= end(b) {
-		if b.Get("deadline") != nil && !all {
-			return plugin.Refusal("before its deadline a ballot closes only when all electors have voted")
-		}
+	if err := mayCount(b, m.Time, all); err != nil {
+		return err
 	}
 	c["ballot"], c["by"] = id, m.Sender
 	s.SetValue("c/"+m.ID, c)

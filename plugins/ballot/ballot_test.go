@@ -10,7 +10,13 @@ import (
 	"plexus/sdk/plugin"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	plugin.Clock = start
+	goleak.VerifyTestMain(m)
+}
+
+// start is what commands take for now: these tests' messages are said in 1970.
+const start = 1_000_000
 
 type trial struct {
 	*plugin.Trial
@@ -18,6 +24,14 @@ type trial struct {
 }
 
 func newTrial(t *testing.T) trial { return trial{plugin.NewTrial(Plugin()), t} }
+
+// commandAt asks a command at a second, 0 for the beginning.
+func (r trial) commandAt(second int, name string, params plugin.Map, by string) error {
+	defer func(before int64) { plugin.Clock = before }(plugin.Clock)
+	plugin.Clock = max(start, int64(second)*1_000_000)
+	_, err := r.Command(name, params, by)
+	return err
+}
 
 // say folds a message at a second (0: the next). A refusal must have want in it, "" is none, "*" any.
 func (r trial) say(second int, by, what string, content plugin.Map, want string, refs ...string) string {
@@ -102,6 +116,11 @@ func TestEveryTransition(t *testing.T) {
 					refused = ""
 				} else {
 					next = state
+				}
+				// The command confirm finds the count by itself, and commit makes the hash.
+				params := plugin.Map{"ballot": b, "option": "yes"}
+				if err := r.commandAt(w.second, strings.TrimPrefix(w.what, "ballot:"), params, by); (err == nil) != legal {
+					t.Errorf("%s: command %s by %s: %v, want legal %v", state, name, by, err, legal)
 				}
 				r.say(w.second, by, w.what, option("yes"), refused, last)
 				if got := r.result(b); got != next {

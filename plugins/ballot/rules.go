@@ -19,7 +19,7 @@ const (
 	maxChanges  = 8    // votes of a Node: so many of each elector make maxVotes
 )
 
-// word is what somebody wants to say; a command leaves message and time empty.
+// word is what somebody wants to say; a command leaves message empty.
 type word struct {
 	what, node, role, message, close string
 	time                             int64
@@ -194,8 +194,16 @@ func mayEnd(s plugin.State, b plugin.Value, w word, opener bool, finality string
 		return plugin.Refusal("this ballot is closed for good, by message " + b.Get("close").Text())
 	case w.what == Confirm && (w.close == "" || b.Get("electors") == nil):
 		return plugin.Refusal("refs.messages must name a count of a ballot whose electorate is named")
-	case w.what == Close && !opener && (end(b) == 0 || w.message != "" && w.time <= end(b)):
+	case w.what == Close && !opener && (end(b) == 0 || w.time <= end(b)):
 		return plugin.Refusal("before its end only the opener may close a ballot")
+	}
+	return nil
+}
+
+// mayCount says whether it is time to count; all: each elector has voted.
+func mayCount(b plugin.Value, now int64, all bool) error {
+	if b.Get("deadline") != nil && now <= end(b) && !all {
+		return plugin.Refusal("before its deadline a ballot closes only when all electors have voted")
 	}
 	return nil
 }
@@ -210,7 +218,7 @@ func mayVote(s plugin.State, id string, b plugin.Value, w word) error {
 		return plugin.Refusal("this ballot is open: cast your vote")
 	case w.what != Reveal && timed && w.time > deadline:
 		return plugin.Refusal("too late: voting ended at " + plugin.Time(deadline))
-	case w.what == Reveal && w.message != "" && w.time <= deadline:
+	case w.what == Reveal && w.time <= deadline:
 		return plugin.Refusal("too early: votes are revealed after " + plugin.Time(deadline))
 	case w.what == Reveal && w.time > until:
 		return plugin.Refusal("too late: votes were to be revealed until " + plugin.Time(until))

@@ -41,10 +41,26 @@ func list(s plugin.State, q plugin.Query, prefix, node string) (any, error) {
 }
 
 func voted(s plugin.State, id, node string) bool {
+	return counts(s, id, node) || s.Has("k/"+id+"/"+node)
+}
+
+// counts says whether a Node has a vote that is no hash.
+func counts(s plugin.State, id, node string) bool {
 	for range s.Keys("v/"+id+"/"+node+"/", "") {
 		return true
 	}
-	return s.Has("k/" + id + "/" + node)
+	return false
+}
+
+// allVoted says whether each elector has, a secret vote being one once it is revealed.
+func allVoted(s plugin.State, id string, b plugin.Value) bool {
+	electors := b.Get("electors").Texts()
+	for _, node := range electors {
+		if !counts(s, id, node) {
+			return false
+		}
+	}
+	return len(electors) > 0
 }
 
 func describe(s plugin.State, id string, b plugin.Value) plugin.Map {
@@ -130,7 +146,7 @@ func asked(s plugin.State, q plugin.Query) (id string, b plugin.Value, err error
 
 func open(_ plugin.State, q plugin.Query) ([]plugin.Draft, error) {
 	nodes := q.Params.Get("nodes").Texts()
-	if _, err := readBallot(q.Params, nodes, 0); err != nil {
+	if _, err := readBallot(q.Params, nodes, plugin.Now()); err != nil {
 		return nil, err
 	}
 	content := plugin.MapOf(q.Params)
@@ -156,7 +172,7 @@ func say(s plugin.State, q plugin.Query, what string) ([]plugin.Draft, error) {
 			content = plugin.Map{"hash": hash(s, id, q.Caller, option, salt)}
 		}
 	}
-	w := word{what: what, node: q.Caller, role: q.Role, content: plugin.Encode(content), close: b.Get("close").Text()}
+	w := word{what: what, node: q.Caller, role: q.Role, time: plugin.Now(), content: plugin.Encode(content), close: b.Get("close").Text()}
 	if err := may(s, id, b, w); err != nil {
 		return nil, err
 	}
@@ -165,6 +181,9 @@ func say(s plugin.State, q plugin.Query, what string) ([]plugin.Draft, error) {
 	case Confirm:
 		d.Parents = append(d.Parents, w.close)
 	case Close:
+		if err := mayCount(b, w.time, allVoted(s, id, b)); err != nil {
+			return nil, err
+		}
 		for _, raw := range s.Scan("v/" + id + "/") {
 			if len(d.Parents) <= maxRefs {
 				d.Parents = append(d.Parents, plugin.Value(raw).Get("id").Text())

@@ -53,6 +53,9 @@ type ground struct {
 
 func (g *ground) Node(name string) string { return graph.NodeIDOf(kit.NodeKey(name)).String() }
 
+// Timed is false: a command's clock is this machine's.
+func (g *ground) Timed() bool { return false }
+
 // Seal gives each author times of its own: then canonical order needs no IDs, which sort otherwise as texts than as bytes.
 func (g *ground) Seal(m *model.Message) error {
 	who := slices.IndexFunc(model.People, func(name string) bool { return g.Node(name) == m.Sender })
@@ -187,7 +190,7 @@ func (r *replica) question(params plugin.Map, caller string) (raw json.RawMessag
 	return raw, node, err
 }
 
-func (r *replica) Command(name string, params plugin.Map, caller string) (out []model.Draft, err error) {
+func (r *replica) Command(name string, params plugin.Map, caller string, _ int64) (out []model.Draft, err error) {
 	raw, node, err := r.question(params, caller)
 	if err != nil {
 		return nil, err

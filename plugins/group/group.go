@@ -65,7 +65,7 @@ func Plugin() plugin.Plugin {
 	}
 }
 
-// word is what somebody wants to say; a command leaves message and time empty.
+// word is what somebody wants to say; a command leaves message and order empty.
 type word struct {
 	what, node, message, order string
 	time                       int64

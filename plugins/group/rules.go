@@ -228,7 +228,7 @@ func mayWork(s plugin.State, id, job string, g plugin.Value, w word) error {
 	}
 	timeout, _ := j.Get("timeout").Int()
 	since, _ := p.Get("since").Int()
-	if !author && p.Get("node").Text() != "" && w.message != "" && (timeout == 0 || w.time <= since+timeout) {
+	if !author && p.Get("node").Text() != "" && (timeout == 0 || w.time <= since+timeout) {
 		return plugin.Refusal("only who split the job may reassign a part before its time is up")
 	}
 	if g.Get("topology").Text() == "pipeline" && p.Get("node") == nil {

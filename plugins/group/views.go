@@ -195,7 +195,7 @@ func asked(s plugin.State, q plugin.Query) (id string, g plugin.Value, err error
 
 func create(_ plugin.State, q plugin.Query) ([]plugin.Draft, error) {
 	nodes := q.Params.Get("nodes").Texts()
-	if _, err := readGroup(q.Params, nodes, 0); err != nil {
+	if _, err := readGroup(q.Params, nodes, plugin.Now()); err != nil {
 		return nil, err
 	}
 	return []plugin.Draft{{Type: Create, Content: content(q), Nodes: nodes, Parents: q.Params.Get("parents").Texts()}}, nil
@@ -222,7 +222,7 @@ func say(s plugin.State, q plugin.Query, what string) ([]plugin.Draft, error) {
 		}
 		job, subject = "", id
 	}
-	w := word{what: what, node: q.Caller, parents: q.Params.Get("parents").Texts(), nodes: q.Params.Get("nodes").Texts(), content: q.Params}
+	w := word{what: what, node: q.Caller, time: plugin.Now(), parents: q.Params.Get("parents").Texts(), nodes: q.Params.Get("nodes").Texts(), content: q.Params}
 	if err := may(s, id, job, g, w); err != nil {
 		return nil, err
 	}

@@ -11,7 +11,13 @@ import (
 	"plexus/sdk/plugin"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	plugin.Clock = start
+	goleak.VerifyTestMain(m)
+}
+
+// start is what commands take for now: these tests' messages are said in 1970.
+const start = 1_000_000
 
 type trial struct {
 	*plugin.Trial
@@ -22,6 +28,14 @@ func newTrial(t *testing.T) trial {
 	r := trial{plugin.NewTrial(Plugin()), t}
 	r.Nodes = map[string]string{"hal": "writer/human", "hut": "writer/human"}
 	return r
+}
+
+// commandAt asks a command at a second, 0 for the beginning.
+func (r trial) commandAt(second int, name string, params plugin.Map, by string) error {
+	defer func(before int64) { plugin.Clock = before }(plugin.Clock)
+	plugin.Clock = max(start, int64(second)*1_000_000)
+	_, err := r.Command(name, params, by)
+	return err
 }
 
 // say folds a message at a second (0: the next); hal and hut are humans. A refusal must have want in it, "" is none, "*" any.
@@ -127,7 +141,7 @@ func TestEveryTransition(t *testing.T) {
 				for k, v := range w.content {
 					params[k] = v
 				}
-				if _, err := r.Command(name, params, by); (err == nil) != legal {
+				if err := r.commandAt(w.second, name, params, by); (err == nil) != legal {
 					t.Errorf("%s: command %s by %s: %v, want legal %v", state, name, by, err, legal)
 				}
 				r.say(w.second, by, w.what, w.content, refused, last)

@@ -16,7 +16,7 @@ const (
 	maxTimeout = 30 * 24 * 3600
 )
 
-// word is what somebody wants to say of a decision; a command leaves message and time empty.
+// word is what somebody wants to say of a decision; a command leaves message empty.
 type word struct {
 	what, node, message string
 	human               bool
@@ -139,7 +139,7 @@ func may(s plugin.State, id string, d plugin.Value, w word) error {
 		}
 	case Timeout:
 		due, ok := d.Get("due").Int()
-		if status == pending && (!ok || w.message != "" && w.time <= due) {
+		if status == pending && (!ok || w.time <= due) {
 			return plugin.Refusal("no time of this decision has passed yet")
 		}
 	}

@@ -107,7 +107,7 @@ func asked(s plugin.State, q plugin.Query) (id string, d plugin.Value, err error
 
 func escalate(_ plugin.State, q plugin.Query) ([]plugin.Draft, error) {
 	nodes := q.Params.Get("nodes").Texts()
-	if _, err := readEscalation(q.Params, nodes, 0); err != nil {
+	if _, err := readEscalation(q.Params, nodes, plugin.Now()); err != nil {
 		return nil, err
 	}
 	content := plugin.MapOf(q.Params)
@@ -126,7 +126,7 @@ func say(s plugin.State, q plugin.Query, what string) ([]plugin.Draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := word{what: what, node: q.Caller, human: q.Kind == "human", content: q.Params}
+	w := word{what: what, node: q.Caller, human: q.Kind == "human", time: plugin.Now(), content: q.Params}
 	if err := may(s, id, d, w); err != nil {
 		return nil, err
 	}

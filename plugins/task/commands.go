@@ -11,7 +11,7 @@ var commandTypes = map[string]string{
 }
 
 func request(s plugin.State, q plugin.Query) ([]plugin.Draft, error) {
-	t, err := readRequest(q.Params, nil, 0)
+	t, err := readRequest(q.Params, nil, plugin.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func say(s plugin.State, q plugin.Query, what string) ([]plugin.Draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := actor{node: q.Caller, kind: q.Kind}
+	a := actor{node: q.Caller, kind: q.Kind, time: plugin.Now()}
 	d := plugin.Draft{Type: what, Content: plugin.MapOf(q.Params), Parents: []string{id}, Nodes: q.Params.Get("nodes").Texts()}
 	for _, field := range []string{"task", "nodes", "parents"} {
 		delete(d.Content, field)

@@ -111,7 +111,7 @@ func illegal(id, from, to string) error {
 	return plugin.Refusal("task " + id + " is " + from + ": it can't become " + to + " now")
 }
 
-// actor is who wants to say something of a task, and when; a command leaves time and message empty.
+// actor is who wants to say something of a task, and when; a command leaves message empty.
 type actor struct {
 	node, kind, message string
 	time                int64

@@ -284,7 +284,7 @@ func mayEnd(s plugin.State, id string, t plugin.Value, a actor, what string) err
 	if status := statusOf(s, id, t); final(status) && !(lead != nil && unknownCompletion(s, t, lead, a)) {
 		return illegal(id, status, endOf(what))
 	}
-	if what == Timeout && a.message != "" && !passed(t, lead, a.time) {
+	if what == Timeout && !passed(t, lead, a.time) {
 		return plugin.Refusal("no time of task " + id + " has passed yet")
 	}
 	return nil

@@ -8,7 +8,7 @@ import "plexus/sdk/plugin"
 func Ballot() Pattern {
 	return Pattern{
 		Name: "ballot", Accepts: ballotTypes, Answer: answerBallot, Draw: drawBallot,
-		Untold: []string{"too late", "too early", "must be a time after the one before it", "before its end only", "before its deadline"},
+		Timely: []string{"too late", "too early", "must be a time after the one before it", "before its end only", "before its deadline"},
 	}
 }
 

@@ -108,8 +108,11 @@ func differ(at string, got, want any) string {
 // // too; where it refuses, its message, said all the same, must be marked or at least change nothing.
 func (w *World) command(r *Replica, s Saying) {
 	w.Asked++
-	drafts, err := r.engine.Command(s.Command, s.Params, w.ground.Node(s.By))
+	drafts, err := r.engine.Command(s.Command, s.Params, w.ground.Node(s.By), w.message(r, s.By, s.Draft).Time)
 	if err != nil {
+		if w.untold(err.Error()) {
+			return
+		}
 		before := w.shown(r, s.Shown)
 		if m := w.Say(r, s.By, s.Draft); w.reason(r, m) == "" && !s.Free && w.shown(r, s.Shown) != before {
 			w.rt.Fatalf("%s by %s is refused (%v), its message %s is taken\n%s", s.Command, s.By, err, m.ID, w.print(r))
@@ -120,7 +123,7 @@ func (w *World) command(r *Replica, s Saying) {
 	for _, d := range drafts {
 		m := w.Say(r, s.By, d)
 		reason := w.reason(r, m)
-		if reason != "" && !slices.ContainsFunc(w.pattern.Untold, func(u string) bool { return strings.Contains(reason, u) }) {
+		if reason != "" && !w.untold(reason) {
 			w.rt.Fatalf("%s by %s is taken, its message %s marked: %s\n%s", s.Command, s.By, m.ID, reason, w.print(r))
 		}
 	}
@@ -158,6 +161,11 @@ func (w *World) state(r *Replica) string {
 	state, err := r.engine.State()
 	w.must(err)
 	return state
+}
+
+// untold says whether a reason is one of time, where commands don't see the world's.
+func (w *World) untold(reason string) bool {
+	return !w.ground.Timed() && slices.ContainsFunc(w.pattern.Timely, func(t string) bool { return strings.Contains(reason, t) })
 }
 
 // reason is why a message is marked, "" where it isn't.

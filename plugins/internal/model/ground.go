@@ -19,6 +19,7 @@ type Ground interface {
 	Node(name string) string  // a Node's ID
 	Seal(m *Message) error    // gives a message its ID
 	Replica() (Engine, error) // an empty one
+	Timed() bool              // whether commands see the world's time
 }
 
 // Engine folds the messages of one replica.
@@ -26,7 +27,8 @@ type Engine interface {
 	// Deliver adds messages, each after all that its author knew.
 	Deliver(messages []*Message) error
 	View(name string, params plugin.Map, caller string) (any, error)
-	Command(name string, params plugin.Map, caller string) ([]Draft, error)
+	// Command is asked when a message said now would have this time.
+	Command(name string, params plugin.Map, caller string, at int64) ([]Draft, error)
 	Marked() (map[string]string, error) // ID → reason
 	State() (string, error)             // a hash
 	Close() error
@@ -47,6 +49,9 @@ type Native struct {
 
 // Node is the name itself.
 func (n Native) Node(name string) string { return name }
+
+// Timed is true: the clock is the package's.
+func (n Native) Timed() bool { return true }
 
 // Seal makes an ID that sorts as it likes, as a hash does.
 func (n Native) Seal(m *Message) error {
@@ -113,7 +118,9 @@ func (n *native) View(name string, params plugin.Map, caller string) (any, error
 	return Plain(v), err
 }
 
-func (n *native) Command(name string, params plugin.Map, caller string) (out []Draft, err error) {
+func (n *native) Command(name string, params plugin.Map, caller string, at int64) (out []Draft, err error) {
+	defer func(before int64) { plugin.Clock = before }(plugin.Clock)
+	plugin.Clock = at
 	drafts, err := n.trial.Command(name, params, caller)
 	for _, d := range drafts {
 		content, _ := Plain(abi.Encode(d.Content)).(plugin.Map)

@@ -12,7 +12,7 @@ import (
 func Group() Pattern {
 	return Pattern{
 		Name: "group", Accepts: groupTypes, Answer: answerGroup, Draw: drawGroup,
-		Untold: []string{"ended at", "expires_at must be", "before its time is up"},
+		Timely: []string{"ended at", "expires_at must be", "before its time is up"},
 	}
 }
 

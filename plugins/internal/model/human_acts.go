@@ -8,7 +8,7 @@ import "plexus/sdk/plugin"
 func Human() Pattern {
 	return Pattern{
 		Name: "human", Accepts: humanTypes, Answer: answerHuman, Draw: drawHuman,
-		Untold: []string{"expired at", "no time of this decision", "deadline must be a time"},
+		Timely: []string{"expired at", "no time of this decision", "deadline must be a time"},
 	}
 }
 

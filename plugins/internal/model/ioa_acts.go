@@ -89,8 +89,7 @@ func Team() Pattern {
 // Swarm is the pattern of that name.
 func Swarm() Pattern {
 	phases := map[string]string{"introduce": "introduce", "claim": "claim", "share": "finding", "report": "report", "converge": "converge"}
-	// A takeover and an ETA are of the message's time, which is later than the one a command was told.
-	return Pattern{Name: "swarm", Accepts: []string{"swarm"}, Replies: true, Untold: []string{"meta.eta"}, Draw: func(w *World, r *Replica) Saying {
+	return Pattern{Name: "swarm", Accepts: []string{"swarm"}, Replies: true, Timely: []string{"meta.eta"}, Draw: func(w *World, r *Replica) Saying {
 		goals := objectives(r)
 		if len(goals) == 0 || len(goals) < 2 && w.Chance("start", 10) {
 			s := command(w.By(r), "start", "swarm", plugin.Map{"content": One(w, "goal", "g", "g", "")}, nil)

@@ -121,8 +121,8 @@ type Pattern struct {
 	Answer  func(h *History) Answer // nil: there is no model; commands are held against folds, and the replicas against each other
 	// Draw makes up something to say for one who is at home on the replica.
 	Draw func(w *World, r *Replica) Saying
-	// Untold are parts of the reasons that a command can't foresee: of the message's time and its sender's kind it is told nothing.
-	Untold []string
+	// Timely are parts of the reasons that are of time.
+	Timely []string
 }
 
 // Saying is what one says, by a command or not.

@@ -14,7 +14,7 @@ var taskCommands = map[string]string{
 func Task() Pattern {
 	return Pattern{
 		Name: "task", Accepts: taskTypes, Replies: true, Answer: answerTask, Draw: drawTask,
-		Untold: []string{"too late", "expired at", "must be a time after the message's", "no time of task"},
+		Timely: []string{"too late", "expired at", "must be a time after the message's", "no time of task"},
 	}
 }
 

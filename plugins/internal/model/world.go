@@ -161,7 +161,7 @@ func (w *World) act(r *Replica) {
 // takes says whether the model takes what is said, or where there is none, the command.
 func (w *World) takes(r *Replica, s Saying) bool {
 	if w.pattern.Answer == nil {
-		_, err := r.engine.Command(s.Command, s.Params, w.ground.Node(s.By))
+		_, err := r.engine.Command(s.Command, s.Params, w.ground.Node(s.By), w.message(r, s.By, s.Draft).Time)
 		return s.Command != "" && err == nil
 	}
 	m := w.message(r, s.By, s.Draft)
