@@ -22,8 +22,18 @@ func TestMain(m *testing.M) {
 		killed(dir, os.Getenv("PLEXUS_TEST_CALLBACK"))
 		return
 	}
-	goleak.VerifyTestMain(m)
+	var err error
+	if compiled, err = os.MkdirTemp("", "plexus-node-test"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(compiled)
+		os.Exit(code)
+	}))
 }
+
+// compiled is where tests that run the node's own patterns keep them compiled, so that it is done once.
+var compiled string
 
 // open opens a node that stays alone, and closes it at the test's end.
 func open(t testing.TB, dir string, change ...func(*Config)) *Node {

@@ -35,7 +35,7 @@ var loopbackNets = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.Mu
 // openShop opens a node with the node's own patterns and callbacks to loopback.
 func openShop(t *testing.T, dir string, change ...func(*Config)) *shop {
 	t.Helper()
-	n := open(t, dir, append([]func(*Config){func(c *Config) { c.Plugins, c.Callbacks = nil, loopbackNets }}, change...)...)
+	n := open(t, dir, append([]func(*Config){func(c *Config) { c.Plugins, c.Callbacks, c.Cache = nil, loopbackNets, compiled }}, change...)...)
 	p := n.gateway.pace
 	p.first, p.last = 20*time.Millisecond, 200*time.Millisecond
 	n.gateway.pace = p
