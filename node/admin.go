@@ -37,6 +37,9 @@ func (n *Node) Status(ctx context.Context) (client.Status, error) {
 	for _, sp := range spaces {
 		s.Spaces = append(s.Spaces, spaceStatus(sp))
 	}
+	for _, r := range n.plugins.Refusals() {
+		s.Refused = append(s.Refused, client.RefusedPlugin(r))
+	}
 	if n.peers == nil {
 		return s, ctx.Err()
 	}

@@ -85,4 +85,8 @@ func TestWrongEngineRunsNothing(t *testing.T) {
 		p := pluginNamed(t, n, space, "count")
 		return p.State == client.StateRefused && strings.Contains(p.Fault, "wazero") && !p.Pinned
 	})
+	status, err := n.Status(t.Context())
+	if err != nil || len(status.Refused) != 1 || status.Refused[0].Plugin != "count" || status.Refused[0].Spaces != 1 || !strings.Contains(status.Refused[0].Why, "golden trace") {
+		t.Errorf("status: %+v, %v", status.Refused, err)
+	}
 }

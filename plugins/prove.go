@@ -4,6 +4,7 @@ package plugins
 // installed (docs/plugins.md §11).
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -100,6 +101,31 @@ func (h *Host) prove(ctx context.Context, f *file, wasm []byte) {
 	if err != nil {
 		h.logger.Warn("what came of a plugin's golden traces isn't kept", "file", f.cid, "error", err)
 	}
+}
+
+// Refusal is a plugin that isn't run, and in how many Spaces it should be.
+type Refusal struct {
+	Plugin, File, Why string
+	Spaces            int
+}
+
+// Refusals lists the plugins whose files are here and can't run, or whose golden traces come out otherwise, by name and file.
+func (h *Host) Refusals() []Refusal {
+	h.state.RLock()
+	defer h.state.RUnlock()
+	count := map[Refusal]int{}
+	for k, b := range h.broken {
+		if !errors.Is(b.err, graph.ErrNotFound) {
+			count[Refusal{Plugin: k.name, File: b.file, Why: b.err.Error()}]++
+		}
+	}
+	var out []Refusal
+	for r, n := range count {
+		r.Spaces = n
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(a, b Refusal) int { return cmp.Or(cmp.Compare(a.Plugin, b.Plugin), cmp.Compare(a.File, b.File)) })
+	return out
 }
 
 // twin is the same compiled code with instances of its own. It is ready.

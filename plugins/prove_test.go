@@ -61,6 +61,9 @@ func TestOwnPluginsAreProvenBesideTheirFolds(t *testing.T) {
 	if _, _, err := r.host.StateHash(r.ctx(), r.space.ID(), "count"); !errors.Is(err, graph.ErrUnavailable) || !strings.Contains(err.Error(), "golden trace") {
 		t.Errorf("asked for its state: %v", err)
 	}
+	if l := r.host.Refusals(); len(l) != 1 || l[0].Plugin != "count" || l[0].Spaces != 1 || !strings.Contains(l[0].Why, "the hash is another") {
+		t.Errorf("refusals: %+v", l)
+	}
 	if n := p.asked.Load(); n != 3 {
 		t.Errorf("asked %d times", n)
 	}

@@ -69,6 +69,6 @@ func printJudged(w io.Writer, where string, j *client.Judged) {
 
 // printDisagreement is a line about a member whose plugin state differs.
 func printDisagreement(w io.Writer, d client.Disagreement) {
-	fmt.Fprintf(w, "differs   plugin %s in %s: here %.12s (%s), at %s %.12s (%s); plexus plugin bisect %[1]s --space %[2]s --peer %[5]s\n",
+	fmt.Fprintf(w, "differs  plugin %s in %s: here %.12s (%s), at %s %.12s (%s); plexus plugin bisect %[1]s --space %[2]s --peer %[5]s\n",
 		plain(d.Plugin), plain(d.Space), plain(d.Here.Hash), oneLine(d.Here.Engine, 60), plain(d.Peer), plain(d.There.Hash), oneLine(d.There.Engine, 60))
 }

@@ -113,6 +113,9 @@ func printStatus(w io.Writer, s client.Status) {
 		fmt.Fprint(w, "peer     ")
 		printPeer(w, p)
 	}
+	for _, r := range s.Refused {
+		fmt.Fprintf(w, "refused  plugin %s, file %s, in %d spaces: %s\n", plain(r.Plugin), plain(r.File), r.Spaces, oneLine(r.Why, 400))
+	}
 	for _, d := range s.Disagree {
 		printDisagreement(w, d)
 	}

@@ -16,7 +16,16 @@ type Status struct {
 	Spaces   []SpaceStatus `json:"spaces"`
 	Peers    []PeerStatus  `json:"peers"`
 
-	Disagree []Disagreement `json:"disagree,omitempty"` // members whose plugin states differ from this host's
+	Disagree []Disagreement  `json:"disagree,omitempty"` // members whose plugin states differ from this host's
+	Refused  []RefusedPlugin `json:"refused,omitempty"`  // plugins that aren't run here
+}
+
+// RefusedPlugin is a plugin that isn't run here: its file can't be, or its golden trace comes out otherwise.
+type RefusedPlugin struct {
+	Plugin string `json:"plugin"`
+	File   string `json:"file"` // CID
+	Why    string `json:"why"`
+	Spaces int    `json:"spaces"` // in which it should run
 }
 
 // SpaceStatus is one Space's state on this host.
