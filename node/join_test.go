@@ -25,9 +25,10 @@ func withPeers(c *Config) {
 }
 
 // pair starts two nodes; the second joins the first by a ticket.
-func pair(t *testing.T, role string) (a, b *Node) {
+func pair(t *testing.T, role string, change ...func(*Config)) (a, b *Node) {
 	t.Helper()
-	a, b = open(t, t.TempDir(), withPeers), open(t, t.TempDir(), withPeers)
+	change = append([]func(*Config){withPeers}, change...)
+	a, b = open(t, t.TempDir(), change...), open(t, t.TempDir(), change...)
 	run(t, a)
 	run(t, b)
 	inv, err := a.Invite(t.Context(), client.InviteCreate{Role: role})

@@ -174,6 +174,7 @@ func (n *Node) openEdges() (err error) {
 	}
 	n.plugins, err = plugins.Open(plugins.Config{
 		Log: n.log, CacheDir: n.cfg.Cache, FileDir: filepath.Join(n.cfg.Dir, "plugins"), Files: n.cfg.Plugins, Logger: n.cfg.Logger, Astray: n.cfg.astray, Prove: kit.Prove,
+		Trust: trust{n},
 	})
 	if err != nil {
 		return fmt.Errorf("open plugins: %w", err)
@@ -184,7 +185,7 @@ func (n *Node) openEdges() (err error) {
 	n.mcp = api.NewMCP(n, api.MCPOptions{Version: n.cfg.Version, NoAuth: n.cfg.NoAuth, Commands: n, Plugins: n})
 	n.handler = api.New(api.Config{
 		Accounts: n, Directory: n, Inbox: n, Views: n, Admin: n, Plugins: n, Skills: n, P2A: n.gateway, Callers: n.gateway,
-		Commands: n, MCP: n.mcp,
+		Commands: n, Trust: n, MCP: n.mcp,
 		Page: n.cfg.Page, Metrics: newMetrics(n), NoAuth: n.cfg.NoAuth, Hosts: n.cfg.hosts(), Version: n.cfg.Version, Logger: n.cfg.Logger,
 	})
 	if n.cfg.Listen == "none" {

@@ -12,6 +12,7 @@ package node
 //	ack      node ID ‖ message ID          → nothing
 //	react    node ID ‖ space ID ‖ plugin  → 1: turned on
 //	caller … p2agone: p2a_records.go
+//	trust    see trust.go                  → level (1 byte): what the user said of a Node or an action
 //	ackfloor node ID                       → position (8 bytes): of what arrived up to here, all is acknowledged
 
 import (
@@ -28,7 +29,7 @@ import (
 
 // records are the keyspaces.
 type records struct {
-	node, local, token, bound, idem, idemAge, ack, ackFloor, react graph.Records
+	node, local, token, bound, idem, idemAge, ack, ackFloor, react, trust graph.Records
 
 	owners *sync.Map // a token's hash → its Node, of those asked for: a token is never taken back, so this needs no other bound
 }
@@ -38,6 +39,7 @@ func openRecords(log *graph.Log) records {
 		owners: &sync.Map{},
 		node:   log.Records("node"), local: log.Records("local"), token: log.Records("token"), bound: log.Records("bound"),
 		idem: log.Records("idem"), idemAge: log.Records("idemage"), ack: log.Records("ack"), ackFloor: log.Records("ackfloor"), react: log.Records("react"),
+		trust: log.Records("trust"),
 	}
 }
 

@@ -32,6 +32,7 @@ type call struct {
 	outSize int
 	logs    []string
 	logSize int
+	policy  *policy     // view, command and react only
 	state   stateAccess // nil in _initialize
 	world   world       // nil in _initialize
 	effects *effects    // command and react only

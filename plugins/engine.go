@@ -211,7 +211,7 @@ func checkManifest(m abi.Manifest) error {
 }
 
 // grants are what a manifest may ask for beside the state and the messages.
-var grants = []string{"now", "random", "schema", "timer"}
+var grants = []string{"now", "random", "schema", "timer", "trust"}
 
 func validName(s string) bool {
 	if s == "" || len(s) > 32 || s[0] < 'a' || s[0] > 'z' {

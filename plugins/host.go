@@ -24,6 +24,7 @@ type Config struct {
 	FileDir  string       // files of pinned plugins are kept here; "" keeps them in memory
 	Files    [][]byte     // plugins that every Space has unless a pin replaces them; nil: the node's own patterns, Bundle
 	Logger   *slog.Logger // nil: discards
+	Trust    Trust        // the user's policy; nil: there is none to ask
 
 	// Prove replays the golden traces that a file carries, on a workbench of this host's engine, and returns by plugin in what one comes out
 	// otherwise than was recorded: that plugin isn't run. nil: nothing is replayed.

@@ -68,6 +68,8 @@ var hostFunctions = map[string]hostFunction{
 	"now":             {none, []api.ValueType{pI64}, gasHostCall, "now", now},
 	"random":          {i32s(2), none, gasHostCall, "random", random},
 	"timer_set":       {[]api.ValueType{pI32, pI32, pI64}, none, gasStateSet, "timer", timerSet},
+	"trust_level":     {i32s(2), hostI32, gasStateRead, "trust", trustLevel},
+	"trust_needed":    {i32s(2), hostI32, gasStateRead, "trust", trustNeeded},
 	"timer_del":       {i32s(2), none, gasStateSet, "timer", timerDel},
 	"schema_check":    {i32s(6), hostI32, gasHostCall, "schema", schemaCheck},
 }

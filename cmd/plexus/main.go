@@ -97,7 +97,7 @@ Start with: plexus up`,
 	} {
 		cmd.AddGroup(&cobra.Group{ID: group[0], Title: group[1]})
 	}
-	a.addTo(cmd, "host", a.upCommand(), a.inviteCommand(), a.joinCommand(), a.statusCommand(), a.peersCommand(), a.revokeCommand(),
+	a.addTo(cmd, "host", a.upCommand(), a.inviteCommand(), a.joinCommand(), a.statusCommand(), a.peersCommand(), a.revokeCommand(), a.trustCommand(),
 		a.offlineCommand(true), a.offlineCommand(false))
 	a.addTo(cmd, "talk", a.spaceCommand(), a.sendCommand(), a.readCommand(), a.contextCommand(), a.listenCommand(), a.inboxCommand(),
 		a.spacesCommand(), a.nodesCommand(), a.messagesCommand(), a.viewCommand(), a.doCommand())

@@ -20,6 +20,7 @@ type Config struct {
 	Plugins   Plugins  // nil: no plugins, no commands
 	Commands  Commands // nil: none are listed
 	Skills    Skills   // nil: none
+	Trust     Trust    // nil: none
 	P2A       P2A      // nil, as Callers: no callers
 	Callers   Callers
 

@@ -32,6 +32,7 @@ type backend interface {
 	api.Inbox
 	api.Views
 	api.Admin
+	api.Trust
 }
 
 // world is one node behind a server.
@@ -56,7 +57,7 @@ func serve(tb testing.TB, peers bool, tune ...func(*api.Config)) *world {
 		f(&cfg)
 	}
 	n, key := openNode(tb, cfg.NoAuth, peers)
-	cfg.Accounts, cfg.Directory, cfg.Inbox, cfg.Views, cfg.Admin = n, n, n, n, n
+	cfg.Accounts, cfg.Directory, cfg.Inbox, cfg.Views, cfg.Admin, cfg.Trust = n, n, n, n, n, n
 	h := api.New(cfg)
 	srv := httptest.NewServer(h)
 	tr := &http.Transport{}

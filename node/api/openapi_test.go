@@ -50,6 +50,7 @@ var served = []string{
 	"GET /spaces/{id}/plugins/{name}/views/{view}",
 	"GET /spaces/{id}/plugins/{name}/views/{view}/sse",
 	"GET /spaces/{id}/sse",
+	"GET /trust",
 	"POST /admin/callers",
 	"POST /admin/callers/{id}/rotate",
 	"POST /admin/import",
@@ -72,6 +73,8 @@ var served = []string{
 	"POST /spaces/{id}/plugins/{name}/commands/{command}",
 	"PUT /nodes/{id}/identities",
 	"PUT /spaces/{id}/plugins/{name}/react",
+	"PUT /trust/actions",
+	"PUT /trust/nodes/{id}",
 }
 
 type operation struct {

@@ -32,7 +32,7 @@ func (h *Handler) routes() []route {
 	table = append(table, spaceRoutes()...)
 	table = append(table, streamRoutes()...)
 	table = append(table, pluginRoutes()...)
-	table = append(table, skillRoutes()...)
+	table = append(append(table, skillRoutes()...), trustRoutes()...)
 	table = append(table, adminRoutes()...)
 	table = append(table, p2aRoutes()...)
 	if h.cfg.Metrics != nil {

@@ -46,7 +46,18 @@ func (x *exchange) formatted(out any) any {
 	return out
 }
 
-func (x *exchange) envelope(m *client.Message) client.UnifiedSynapseMessage { return m.Synapse() }
+// envelope is a message's, with how far this host's user trusts its sender.
+func (x *exchange) envelope(m *client.Message) client.UnifiedSynapseMessage {
+	e := m.Synapse()
+	if x.h.cfg.Trust != nil && e.Sender != nil {
+		space := m.SpaceID
+		if space == "" {
+			space = x.r.PathValue("id")
+		}
+		e.Sender.TrustLevel = x.h.cfg.Trust.TrustLevel(space, e.Sender.AgentID)
+	}
+	return e
+}
 
 // encoder is how a stream of this exchange writes a message.
 func (x *exchange) encoder() func([]byte, *client.Message) []byte {

@@ -31,7 +31,17 @@ const (
 	CodeOwn     = 16
 )
 
-// Absent is what state_get, state_next and message_get return where there is nothing, and schema_check where nothing is wrong.
+// How far a user trusts a Node: what trust_level and trust_needed answer. TrustNobody is above any Node: ask, whoever it is.
+const (
+	TrustUnknown = 0
+	TrustKnown   = 1
+	TrustTrusted = 2
+	TrustOwner   = 3
+	TrustNobody  = 4
+)
+
+// Absent is what state_get, state_next and message_get return where there is nothing, schema_check where nothing is wrong, and trust_level and
+// trust_needed where the user has said nothing.
 const Absent = -1
 
 // Keys of the input, a map.

@@ -21,7 +21,7 @@ type Plugin struct {
 	Commands []Command `json:"commands,omitempty"`
 	React    bool      `json:"react,omitempty"`
 	Own      bool      `json:"own,omitempty"`    // react is called for the reacting Node's own messages too
-	Grants   []string  `json:"grants,omitempty"` // "now", "random", "timer" for command and react; "schema" for all
+	Grants   []string  `json:"grants,omitempty"` // "now", "random", "timer" for command and react; "trust" for these and views; "schema" for all
 	Limits   Limits    `json:"limits,omitzero"`
 }
 

@@ -59,6 +59,11 @@ export namespace host {
   @external("plexus_1", "timer_set") export declare function timer_set(k: usize, kn: i32, at: i64): void;
   // @ts-ignore: decorator
   @external("plexus_1", "timer_del") export declare function timer_del(k: usize, kn: i32): void;
+  // view, command and react, with the grant "trust": 0 unknown, 1 known, 2 trusted, 3 owner; 4 nobody (of an action); -1: nothing was said
+  // @ts-ignore: decorator
+  @external("plexus_1", "trust_level") export declare function trust_level(node: usize, n: i32): i32;
+  // @ts-ignore: decorator
+  @external("plexus_1", "trust_needed") export declare function trust_needed(action: usize, n: i32): i32;
   // with the grant "schema"
   // @ts-ignore: decorator
   @external("plexus_1", "schema_check") export declare function schema_check(s: usize, sn: i32, v: usize, vn: i32, dst: usize, size: i32): i32;

@@ -122,6 +122,9 @@ PX_IMPORT(now) int64_t px_host_now(void); /* command and react, with the grant "
 PX_IMPORT(random) void px_host_random(void *dst, uint32_t n);
 PX_IMPORT(timer_set) void px_host_timer_set(const void *k, uint32_t kn, int64_t at);
 PX_IMPORT(timer_del) void px_host_timer_del(const void *k, uint32_t kn);
+/* view, command and react, with the grant "trust": 0 unknown, 1 known, 2 trusted, 3 owner; 4 nobody (of an action); -1: nothing was said */
+PX_IMPORT(trust_level) int32_t px_host_trust_level(const void *node, uint32_t n);
+PX_IMPORT(trust_needed) int32_t px_host_trust_needed(const void *action, uint32_t n);
 PX_IMPORT(schema_check) int32_t px_host_schema_check(const void *s, uint32_t sn, const void *v, uint32_t vn, void *dst, uint32_t size); /* with the grant "schema" */
 
 /* px_refuse ends the call with a reason that people read. */

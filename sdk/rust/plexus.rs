@@ -51,6 +51,9 @@ pub mod host {
         pub fn random(dst: *mut u8, n: usize);
         pub fn timer_set(k: *const u8, kn: usize, at: i64);
         pub fn timer_del(k: *const u8, kn: usize);
+        /// view, command and react, with the grant "trust": 0 unknown, 1 known, 2 trusted, 3 owner; 4 nobody (of an action); -1: nothing was said
+        pub fn trust_level(node: *const u8, n: usize) -> i32;
+        pub fn trust_needed(action: *const u8, n: usize) -> i32;
         /// with the grant "schema"
         pub fn schema_check(s: *const u8, sn: usize, v: *const u8, vn: usize, dst: *mut u8, size: usize) -> i32;
     }
