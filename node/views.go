@@ -51,6 +51,32 @@ func (n *Node) viewed(spaceID, caller string) (*graph.Space, graph.NodeID, error
 	return sp, id, nil
 }
 
+// Waiting lists what waits for a Node this host holds, over all Spaces. A plugin that can't answer is left out, and logged.
+func (n *Node) Waiting(ctx context.Context, nodeID string) ([]client.Waiting, error) {
+	id, err := n.localID(nodeID)
+	if err != nil {
+		return nil, err
+	}
+	got, err := n.plugins.Waiting(ctx, id)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		n.cfg.Logger.Warn("not all that waits is known", "node", nodeID, "err", err)
+	}
+	out := []client.Waiting{}
+	for _, w := range got {
+		sp, err := n.log.Space(w.Space)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, client.Waiting{
+			SpaceID: w.Space.String(), Space: sp.Genesis().Name, Plugin: w.Plugin, View: w.View, Items: w.Items, More: w.More,
+		})
+	}
+	return out, nil
+}
+
 // StateHash returns the hash that equal replicas share, and whether the state covers all visible messages.
 func (n *Node) StateHash(ctx context.Context, spaceID, plugin string) (hash string, current bool, err error) {
 	sp, err := n.space(spaceID)

@@ -65,6 +65,48 @@ func TestPluginsAreWiredIn(t *testing.T) {
 	})
 }
 
+func TestWaitingOverAllSpaces(t *testing.T) {
+	n := open(t, t.TempDir(), func(c *Config) { c.Plugins = nil })
+	run(t, n)
+	ann, annID := register(t, n, "ann")
+	bob, bobID := register(t, n, "bob")
+	waits := func(node, want string) {
+		t.Helper()
+		var got string
+		eventually(t, node+" waits for "+want, func() bool {
+			all, err := n.Waiting(t.Context(), node)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = ""
+			for _, w := range all {
+				got += w.Space + " " + w.Plugin + " " + w.View + " " + string(w.Items[0]) + "\n"
+			}
+			return want == "" && got == "" || want != "" && strings.Contains(got, want)
+		})
+	}
+	waits(bobID, "")
+	for _, name := range []string{"plan", "build"} {
+		space := join(t, ann, name)
+		join(t, bob, name)
+		m, err := ann.Send(t.Context(), space, client.SendMessage{
+			ContentType: "p2p:task_request", Content: json.RawMessage(`{"task_type":"review"}`), Refs: &client.Ref{Nodes: []string{bobID}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		waits(bobID, name+` task waiting {"task":"`+m.ID)
+		waits(annID, "")
+		if _, err := n.Do(t.Context(), space, "task", "confirm", json.RawMessage(`{"task":"`+m.ID+`"}`), bobID); err != nil {
+			t.Fatal(err)
+		}
+		waits(bobID, "")
+	}
+	if _, err := n.Waiting(t.Context(), "x"); !errors.Is(err, graph.ErrNotFound) {
+		t.Errorf("of no Node: %v", err)
+	}
+}
+
 func second[T any](_ T, err error) error { return err }
 
 func TestExportAndImport(t *testing.T) {

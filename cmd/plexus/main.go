@@ -99,7 +99,7 @@ Start with: plexus up`,
 	}
 	a.addTo(cmd, "host", a.upCommand(), a.inviteCommand(), a.joinCommand(), a.statusCommand(), a.peersCommand(), a.revokeCommand(), a.trustCommand(),
 		a.offlineCommand(true), a.offlineCommand(false))
-	a.addTo(cmd, "talk", a.spaceCommand(), a.sendCommand(), a.readCommand(), a.contextCommand(), a.listenCommand(), a.inboxCommand(),
+	a.addTo(cmd, "talk", a.spaceCommand(), a.sendCommand(), a.readCommand(), a.contextCommand(), a.listenCommand(), a.inboxCommand(), a.waitingCommand(),
 		a.spacesCommand(), a.nodesCommand(), a.messagesCommand(), a.viewCommand(), a.doCommand())
 	a.addTo(cmd, "agent", a.mcpCommand(), a.tokenCommand(), a.callerCommand(), a.pluginCommand(), a.initCommand(), demoCommand(), benchCommand(), a.conformanceCommand())
 	a.addTo(cmd, "store", a.verifyCommand(), a.exportCommand(), a.importCommand())

@@ -43,6 +43,7 @@ func TestAnswers(t *testing.T) {
 		{"another's X-Node-ID", "GET", "/nodes", "", []string{"X-Node-ID", bob.ID, "Authorization", "Bearer " + ada.Token}, 403, "X-Node-ID names another Node than the token's"},
 		{"another's inbox", "GET", "/nodes/" + bob.ID + "/inbox", "", nil, 403, ""},
 		{"another's stream", "GET", "/nodes/" + bob.ID + "/sse", "", nil, 403, ""},
+		{"what waits for another", "GET", "/nodes/" + bob.ID + "/waiting", "", nil, 403, ""},
 		{"another's acknowledgement", "POST", "/nodes/" + bob.ID + "/inbox/ack", `{"messages":["x"]}`, nil, 403, ""},
 		{"another's identities", "PUT", "/nodes/" + bob.ID + "/identities", `{"namespace":"n","subject":"s"}`, nil, 403, ""},
 

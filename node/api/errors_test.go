@@ -31,6 +31,10 @@ func (f failing) WatchView(context.Context, string, string, string, json.RawMess
 	return func(yield func(json.RawMessage, error) bool) { yield(json.RawMessage(`{}`), f.err) }
 }
 
+func (f failing) Waiting(context.Context, string) ([]client.Waiting, error) {
+	return []client.Waiting{}, f.err
+}
+
 func (f failing) StateHash(context.Context, string, string) (string, bool, error) {
 	return "h", true, f.err
 }

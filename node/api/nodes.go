@@ -119,6 +119,13 @@ func readInbox(x *exchange) (client.Page, error) {
 	return x.h.cfg.Inbox.Inbox(x.r.Context(), x.id(), x.text("after"), x.limit(), x.flag("unacked"))
 }
 
+func waiting(x *exchange) ([]client.Waiting, error) {
+	if x.h.cfg.Views == nil {
+		return []client.Waiting{}, nil
+	}
+	return x.h.cfg.Views.Waiting(x.r.Context(), x.id())
+}
+
 func ackInbox(x *exchange, in client.InboxAck) (none, error) {
 	switch {
 	case len(in.Messages) == 0:

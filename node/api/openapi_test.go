@@ -34,6 +34,7 @@ var served = []string{
 	"GET /nodes/{id}/commands",
 	"GET /nodes/{id}/commands/sse",
 	"GET /nodes/{id}/inbox",
+	"GET /nodes/{id}/waiting",
 	"GET /nodes/{id}/sse",
 	"GET /openapi.json",
 	"GET /p2a/capabilities",
@@ -245,6 +246,7 @@ func TestAnswersFitTheDocument(t *testing.T) {
 		{"GET", "/messages", "/messages?format=synapse&message_id=" + m.ID, ""},
 		{"POST", "/spaces/{id}/messages", "/spaces/" + space + "/messages?format=synapse", `{"type":"p2p:ack","payload":{},"priority":1}`},
 		{"GET", "/nodes/{id}/inbox", "/nodes/me/inbox", ""},
+		{"GET", "/nodes/{id}/waiting", "/nodes/me/waiting", ""},
 		{"GET", "/spaces/{id}", "/spaces/none", ""},
 		{"PUT", "/nodes/{id}/identities", "/nodes/me/identities", `{"namespace":"n","subject":"s"}`},
 	} {

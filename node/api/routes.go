@@ -87,6 +87,10 @@ func nodeRoutes() []route {
 			params: []param{pAfter, pLimit, {name: "unacked", kind: isFlag, doc: "Leave out what was acknowledged."}, pFormat}, action: pages(readInbox),
 		},
 		{
+			method: "GET", path: "/nodes/{id}/waiting", name: "waiting", who: itself,
+			summary: "What waits for the caller to act, over all Spaces, as the plugins' views say it", action: give(http.StatusOK, waiting),
+		},
+		{
 			method: "POST", path: "/nodes/{id}/inbox/ack", name: "ackInbox", summary: "Acknowledge messages of the caller's inbox", who: itself,
 			action: take(http.StatusNoContent, ackInbox),
 		},

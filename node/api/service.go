@@ -65,6 +65,8 @@ type Views interface {
 	AnswerView(ctx context.Context, spaceID, plugin, view string, params json.RawMessage, caller string) (client.Answer, error)
 	// WatchView yields the answer and each one that differs from the last, until ctx ends; a slow consumer gets the newest. An error is yielded last.
 	WatchView(ctx context.Context, spaceID, plugin, view string, params json.RawMessage, caller string) iter.Seq2[json.RawMessage, error]
+	// Waiting lists what waits for a Node this host holds, over all Spaces, as the plugins' views say it.
+	Waiting(ctx context.Context, nodeID string) ([]client.Waiting, error)
 	// StateHash returns the hash that equal replicas share, and whether the state covers all visible messages.
 	StateHash(ctx context.Context, spaceID, plugin string) (hash string, current bool, err error)
 }

@@ -35,7 +35,7 @@ func Plugin() plugin.Plugin {
 		Name: "task",
 		Fold: fold,
 		Views: map[string]plugin.View{
-			"open": open, "mine": mine, "all": all, "overdue": overdue, "task": one, "history": history, "subtasks": subtasks,
+			"open": open, "mine": mine, "waiting": waiting, "all": all, "overdue": overdue, "task": one, "history": history, "subtasks": subtasks,
 		},
 		Commands: commands,
 		React:    react,

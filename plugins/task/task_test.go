@@ -541,3 +541,33 @@ func TestLists(t *testing.T) {
 		}
 	}
 }
+
+// TestWaiting asks for each state of a task who is to move.
+func TestWaiting(t *testing.T) {
+	for state := range ways {
+		r := newTrial(t)
+		task, _ := r.in(state)
+		want := map[string]bool{"bob": state == Pending, "cem": state == Pending, "ann": state == InfoNeeded || state == NeedHuman}
+		for _, node := range []string{"ann", "bob", "cem", "dan"} {
+			v, err := r.View("waiting", nil, node)
+			if err != nil {
+				t.Fatal(err)
+			}
+			listed := false
+			for item := range v.Get("tasks").Items() {
+				listed = item.Get("task").Text() == task
+			}
+			if listed != want[node] {
+				t.Errorf("%s: waits for %s: %t", state, node, listed)
+			}
+		}
+	}
+	r := newTrial(t)
+	r.say("bob", Reject, "", r.say("ann", Request, ""))
+	if v, err := r.View("waiting", nil, "bob"); err != nil || v.Get("tasks").Len() != 0 {
+		t.Errorf("what bob has declined waits for him: %v", err)
+	}
+	if _, err := r.View("waiting", nil, ""); err == nil {
+		t.Error("nobody in particular is waited for")
+	}
+}

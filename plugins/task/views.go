@@ -3,6 +3,7 @@ package task
 // This file holds the views.
 
 import (
+	"slices"
 	"strings"
 
 	"plexus/sdk/plugin"
@@ -28,6 +29,32 @@ func mine(s plugin.State, q plugin.Query) (any, error) {
 		return nil, plugin.Refusal("say whose: node is required where nobody is signed in")
 	}
 	return list(s, q, "n/"+node+"/")
+}
+
+// waiting lists the tasks in which a Node is to move next: asked to do one that nobody has confirmed, or asked for more by who does one.
+func waiting(s plugin.State, q plugin.Query) (any, error) {
+	node := q.Params.Get("node").Text()
+	if node == "" {
+		node = q.Caller
+	}
+	if node == "" {
+		return nil, plugin.Refusal("say whose: node is required where nobody is signed in")
+	}
+	return s.Page(q, "tasks", "n/"+node+"/", func(_ string, v plugin.Value) plugin.Map {
+		id := string(v)
+		t := s.Value("t/" + id)
+		switch statusOf(s, id, t) {
+		case Pending:
+			if slices.Contains(t.Get("nodes").Texts(), node) && !s.Has("x/"+id+"/"+node) {
+				return describe(s, id, t)
+			}
+		case InfoNeeded, NeedHuman:
+			if t.Get("sender").Text() == node {
+				return describe(s, id, t)
+			}
+		}
+		return nil
+	})
 }
 
 func subtasks(s plugin.State, q plugin.Query) (any, error) {

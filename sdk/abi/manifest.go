@@ -30,6 +30,8 @@ type Command struct {
 	Name   string `json:"name"`
 	About  string `json:"about,omitempty"`
 	Params Schema `json:"params,omitempty"` // JSON Schema of the parameters, an object
+	// Waits: a view that, asked with {"node": N}, lists what waits for N to act: an object with one list in it, and "next" where there is more.
+	Waits bool `json:"waits,omitempty"`
 }
 
 // Schema is JSON text, kept as it came.

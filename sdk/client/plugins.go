@@ -77,6 +77,23 @@ type PluginAction struct {
 	Params json.RawMessage `json:"params,omitempty"`
 }
 
+// Waiting is what waits for a Node in one Space, by one plugin's view: the items as that view gives them.
+type Waiting struct {
+	SpaceID string            `json:"space_id"`
+	Space   string            `json:"space"` // its name
+	Plugin  string            `json:"plugin"`
+	View    string            `json:"view"` // where the items stand, and where there are more: the rest
+	Items   []json.RawMessage `json:"items"`
+	More    bool              `json:"more,omitempty"`
+}
+
+// Waiting lists what waits for the caller to act, over all Spaces: decisions, answers, votes, tasks. nodeID "" is the caller.
+func (c *Client) Waiting(ctx context.Context, nodeID string) ([]Waiting, error) {
+	var out []Waiting
+	err := c.get(ctx, "/nodes/"+c.self(nodeID)+"/waiting", nil, &out)
+	return out, err
+}
+
 // Plugins lists a Space's plugins by name.
 func (c *Client) Plugins(ctx context.Context, spaceID string) ([]Plugin, error) {
 	var out []Plugin
