@@ -109,7 +109,7 @@ func tell(s plugin.State, o, claim string) (plugin.Draft, error) {
 	holds := owed[0].v
 	text := "Your claim is overruled: " + holds.Get("by").Text() + " has it. Take another scope, or have the objective's author settle."
 	return plugin.Draft{
-		Type: Type, Key: Overruled + " " + claim,
+		Type: Type, Key: Overruled + " " + claim, Once: true,
 		Content: plugin.Map{"content": text, "targets": names(owed), "meta": plugin.Map{"phase": Overruled}},
 		Parents: []string{claim, holds.Get("claim").Text()}, Nodes: []string{owed[0].r.Get("by").Text()},
 	}, nil
