@@ -25,7 +25,8 @@ type gateway struct {
 	nets []netip.Prefix // beside public addresses, where callbacks may go
 	pace pace
 
-	adding sync.Mutex // one change of callers at a time
+	adding sync.Mutex            // one change of callers at a time
+	keyed  [sendLocks]sync.Mutex // requests of equal idempotency keys; the Nodes' own sends needn't wait for plugins
 
 	look chan struct{} // told when a task is to be looked at
 	post chan struct{} // told when a callback is due earlier than was known

@@ -42,7 +42,7 @@ func (g *gateway) Submit(ctx context.Context, caller string, in client.TaskReque
 	if a.idem == nil {
 		return g.send(ctx, a, nil)
 	}
-	lock := &g.node.sends[binary.BigEndian.Uint16(a.idem[32:])%sendLocks]
+	lock := &g.keyed[binary.BigEndian.Uint16(a.idem[32:])%sendLocks]
 	lock.Lock()
 	defer lock.Unlock()
 	now := g.now()
