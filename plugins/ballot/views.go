@@ -118,9 +118,14 @@ func one(s plugin.State, q plugin.Query) (any, error) {
 		if n := len(votes); n > 0 && votes[n-1]["node"] == node {
 			votes = votes[:n-1]
 		}
-		votes = append(votes, plugin.Map{"node": node, "option": v.Get("option"), "message": v.Get("id")})
+		vote := plugin.Map{"node": node, "option": v.Get("option"), "message": v.Get("id")}
+		q.ShowTrust(vote, node)
+		votes = append(votes, vote)
 	}
 	out["votes"] = votes
+	if q.Flag("trust") {
+		out["by_trust"] = weighed(b, votes)
+	}
 	var sealed []string
 	prefix = "k/" + id + "/"
 	for key := range s.Keys(prefix, "") {
@@ -130,6 +135,41 @@ func one(s plugin.State, q plugin.Query) (any, error) {
 		out["committed"] = sealed
 	}
 	return out, nil
+}
+
+// weighed counts votes by how far this machine's user trusts who cast them. It stands beside the result, which is the same everywhere and takes no
+// notice of it. "counted" has those from the level on that the user asks for ("count"; known, where nothing was said).
+func weighed(b plugin.Value, votes []plugin.Map) plugin.Map {
+	need, weights := plugin.Needed("count", plugin.Known), weightsOf(b)
+	levels, counted := map[string]plugin.Map{}, plugin.Map{}
+	add := func(to plugin.Map, option string, weight int64) {
+		n, _ := to[option].(int64)
+		to[option] = n + weight
+	}
+	for _, v := range votes {
+		node := v["node"].(string)
+		level := plugin.Trust(node)
+		if level == plugin.NoPolicy {
+			continue
+		}
+		weight, ok := weights[node]
+		if !ok {
+			weight = 1
+		}
+		option := v["option"].(plugin.Value).Text()
+		if levels[level.String()] == nil {
+			levels[level.String()] = plugin.Map{}
+		}
+		add(levels[level.String()], option, weight)
+		if level >= need {
+			add(counted, option, weight)
+		}
+	}
+	out := plugin.Map{"needs": need.String(), "counted": counted}
+	for name, tally := range levels {
+		out[name] = tally
+	}
+	return out
 }
 
 // asked finds the ballot that a view or command is about.

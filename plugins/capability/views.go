@@ -22,7 +22,9 @@ func find(s plugin.State, q plugin.Query) (any, error) {
 		if text != "" && !mentions(m.Content, text) || sample != nil && check(s, m.Content.Get("input_schema"), sample, "payload") != "" {
 			return nil
 		}
-		return describe(m)
+		out := describe(m)
+		q.ShowTrust(out, m.Sender)
+		return out
 	})
 }
 
@@ -70,6 +72,7 @@ func one(s plugin.State, q plugin.Query) (any, error) {
 		return nil, err
 	}
 	out := describe(m)
+	q.ShowTrust(out, m.Sender)
 	for _, field := range []string{"input_schema", "output_schema"} {
 		if v := m.Content.Get(field); v != nil {
 			out[field] = v
@@ -119,6 +122,20 @@ func withdraw(s plugin.State, q plugin.Query) ([]plugin.Draft, error) {
 	return []plugin.Draft{{Type: Withdraw, Content: plugin.Map{"type": kind}}}, nil
 }
 
+// mayInvoke keeps an agent from sending a payload to a Node that this machine's user doesn't trust far enough ("invoke"; known, where nothing was
+// said). A human may.
+func mayInvoke(q plugin.Query, node string) error {
+	level, need := plugin.Trust(node), plugin.Needed("invoke", plugin.Known)
+	if q.Kind == "human" || level == plugin.NoPolicy || level >= need {
+		return nil
+	}
+	if need == plugin.Nobody {
+		return plugin.Refusal("a human must decide this: the user of this machine lets agents invoke nobody by themselves")
+	}
+	return plugin.Refusal("a human must decide this: to the user of this machine node " + node + " is " + level.String() + ", and an agent invokes from " +
+		need.String() + " on; a human may invoke it, or say: plexus trust set " + node + " " + need.String())
+}
+
 // invoke asks a Node for a task, once its payload fits.
 func invoke(s plugin.State, q plugin.Query) ([]plugin.Draft, error) {
 	kind, node := q.Params.Get("type").Text(), q.Params.Get("node").Text()
@@ -128,6 +145,9 @@ func invoke(s plugin.State, q plugin.Query) ([]plugin.Draft, error) {
 	}
 	if problem := check(s, m.Content.Get("input_schema"), payload(q.Params), "payload"); problem != "" {
 		return nil, plugin.Refusal(problem + ": see input_schema in the view capability")
+	}
+	if err := mayInvoke(q, node); err != nil {
+		return nil, err
 	}
 	content := plugin.MapOf(q.Params)
 	for _, field := range []string{"type", "node", "parents"} {

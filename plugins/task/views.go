@@ -73,7 +73,7 @@ func list(s plugin.State, q plugin.Query, prefix string) (any, error) {
 		if status != "" && statusOf(s, id, t) != status || kind != "" && t.Get("type").Text() != kind {
 			return nil
 		}
-		return describe(s, id, t)
+		return shown(s, q, id, t)
 	})
 }
 
@@ -89,8 +89,15 @@ func overdue(s plugin.State, q plugin.Query) (any, error) {
 		if !passed(t, s.Value("r/"+id+"/"+t.Get("lane").Text()), now) {
 			return nil
 		}
-		return describe(s, id, t)
+		return shown(s, q, id, t)
 	})
+}
+
+// shown is describe with how far the user trusts who asks for the task, where that was asked.
+func shown(s plugin.State, q plugin.Query, id string, t plugin.Value) plugin.Map {
+	out := describe(s, id, t)
+	q.ShowTrust(out, t.Get("sender").Text())
+	return out
 }
 
 func describe(s plugin.State, id string, t plugin.Value) plugin.Map {
@@ -191,7 +198,7 @@ func one(s plugin.State, q plugin.Query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := describe(s, id, t)
+	out := shown(s, q, id, t)
 	counts := map[string]int{}
 	for _, raw := range s.Scan("s/" + id + "/") {
 		counts[statusOf(s, string(raw), s.Value("t/"+string(raw)))]++
