@@ -11,7 +11,7 @@ import (
 
 func (s *tasks) views(a *Answer) {
 	var open []*task
-	mine := map[string][]plugin.Map{}
+	mine, waiting := map[string][]plugin.Map{}, map[string][]plugin.Map{}
 	for _, t := range s.all {
 		a.view("task", plugin.Map{"task": t.request.ID}, "", s.describe(t))
 		for _, mv := range t.moves {
@@ -24,6 +24,9 @@ func (s *tasks) views(a *Answer) {
 		}
 		for _, n := range t.concerns() {
 			mine[n] = append(mine[n], plugin.Map{"task": t.request.ID, "status": t.status()})
+			if t.waitsFor(n) {
+				waiting[n] = append(waiting[n], plugin.Map{"task": t.request.ID})
+			}
 		}
 	}
 	sort.SliceStable(open, func(i, j int) bool { return open[i].priority > open[j].priority })
@@ -34,7 +37,19 @@ func (s *tasks) views(a *Answer) {
 	a.view("open", plugin.Map{"limit": int64(200)}, "", plugin.Map{"tasks": list, "next": nil})
 	for n, items := range mine {
 		a.view("mine", plugin.Map{"limit": int64(200)}, n, plugin.Map{"tasks": items})
+		a.view("waiting", plugin.Map{"limit": int64(200)}, n, plugin.Map{"tasks": waiting[n]})
 	}
+}
+
+// waitsFor says whether a Node is to move next: it is asked to do the task, or for more.
+func (t *task) waitsFor(node string) bool {
+	switch t.status() {
+	case "pending":
+		return slices.Contains(t.request.Nodes, node) && !t.no[node]
+	case "info_needed", "need_human":
+		return node == t.request.Sender
+	}
+	return false
 }
 
 // concerns are who asked, is asked, or confirmed.
