@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -88,7 +89,7 @@ func TestStateConverges(t *testing.T) {
 		r := bareReplica(t, bundle, spy())
 		r.tight = bounds{
 			undo: rapid.SampledFrom([]int{0, 3, 1000}).Draw(rt, "undo"), step: rapid.SampledFrom([]int{1, 7, 1000}).Draw(rt, "step"),
-			drain: rapid.SampledFrom([]int{1, 5, 1000}).Draw(rt, "drain"), wait: ViewWait,
+			drain: rapid.SampledFrom([]int{1, 5, 1000}).Draw(rt, "drain"), wait: 5 * time.Minute,
 		}
 		r.run()
 		order := rapid.Permutation(entries).Draw(rt, "order")

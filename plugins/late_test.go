@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -35,9 +36,11 @@ func churn(k Keys, input []byte) string {
 	return ""
 }
 
+var churnFile = counterOf(abi.Plugin{Name: "churn", Version: "1", Accepts: []string{"x"}, Replies: true}, 'a')
+
 // churned is a replica whose plugin folds by churn.
 func churned(t testing.TB, b bounds) *replica {
-	r := bareReplica(t, counterOf(abi.Plugin{Name: "churn", Version: "1", Accepts: []string{"x"}, Replies: true}, 'a'))
+	r := bareReplica(t, churnFile)
 	r.native, r.tight = churn, b
 	return r
 }
@@ -368,4 +371,35 @@ func TestReadersSeeOneStateOrTheOther(t *testing.T) {
 		h.check(t, seen[len(seen)-1])
 		h.close()
 	}
+}
+
+// TestReadersDoNotWaitForABuild: they wait a tenth of what they wait else, then get the state before.
+func TestReadersDoNotWaitForABuild(t *testing.T) {
+	load(t, churnFile)
+	synctest.Test(t, func(t *testing.T) {
+		const wait = 10 * time.Second
+		h, late := lateWorld(t, 1000, 800, bounds{undo: 64, step: 16, drain: 100, wait: wait})
+		before, _ := h.state()
+		h.add(late)
+		for range 3 {
+			h.round()
+		}
+		start := time.Now()
+		hash, current := h.state()
+		if took := time.Since(start); took != wait/besideShare || hash != before || current {
+			t.Errorf("after %s: %s, before %s, current %v", took, hash, before, current)
+		}
+		if h.host.covers(h.slot(), keyOf(late), h.log.Last()) {
+			t.Error("a reaction would be asked about what isn't folded")
+		}
+		h.settle()
+		start = time.Now()
+		if _, current := h.state(); !current || time.Since(start) != 0 {
+			t.Errorf("then current %v after %s", current, time.Since(start))
+		}
+		if !h.host.covers(h.slot(), keyOf(late), h.log.Last()) {
+			t.Error("a reaction is never asked")
+		}
+		h.finish()
+	})
 }

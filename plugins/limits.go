@@ -44,6 +44,9 @@ const (
 	aheadChunks   = 2        // … so often, before the reader waits for the fold
 )
 
+// besideShare is the part of ViewWait that readers wait where another state is made beside the one they see: that may take minutes, or less than a second.
+const besideShare = 10
+
 // What takes messages out again (undo.go, layer.go).
 const (
 	undoBytes = 64 << 20  // of all undo records of a projection: as much as a state may have

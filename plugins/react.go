@@ -155,6 +155,9 @@ func (a *reactor) arrived(ctx context.Context, st graph.Stored) error {
 	if err != nil {
 		return err
 	}
+	if !h.covers(s, keyOf(st.Entry), st.Pos) {
+		return fmt.Errorf("the state is made anew: %w", graph.ErrUnavailable)
+	}
 	if b.Author == a.node && !sp.plugin.Own {
 		a.cursor = st.Pos
 		return nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"plexus/graph"
 )
@@ -177,15 +178,38 @@ func (h *Host) commit(ops []graph.Op, done []*slot, cursor graph.Pos) error {
 
 // waitUntil waits for the slot to cover the log up to a position, for at most ViewWait.
 func (h *Host) waitUntil(ctx context.Context, k slotKey, target graph.Pos) {
-	h.wait(ctx, func() bool {
+	h.wait(ctx, func() bool { return h.upTo(k, target) })
+}
+
+// waitToRead is waitUntil for readers: where a state is made beside the one they see, they soon get that one.
+func (h *Host) waitToRead(ctx context.Context, k slotKey, target graph.Pos) {
+	short := h.config.bounds.wait / besideShare
+	h.waitFor(ctx, short, func() bool { return h.upTo(k, target) })
+	h.waitFor(ctx, h.config.bounds.wait-short, func() bool {
 		s := h.slots[k]
-		return h.seen >= target && (s != nil && s.pub.settled && s.pub.spec.file.ended() || s == nil && h.listed[k.space])
+		return s != nil && s.pub.beside && s.pub.meta.Whole && s.pub.spec.file.ended() || h.upTo(k, target)
 	})
 }
 
+// upTo says whether a slot covers the log up to a position; under state.
+func (h *Host) upTo(k slotKey, target graph.Pos) bool {
+	s := h.slots[k]
+	return h.seen >= target && (s != nil && s.pub.settled && s.pub.spec.file.ended() || s == nil && h.listed[k.space])
+}
+
+// covers says whether readers see what has become of a message, whose record is at a position.
+func (h *Host) covers(s *slot, k graph.Key, at graph.Pos) bool {
+	h.state.RLock()
+	defer h.state.RUnlock()
+	p := s.pub
+	return h.seen >= at && (p.settled || !p.beside && p.meta.Dirty == nil && k.Compare(p.meta.Next) < 0)
+}
+
 // wait waits until something is so, for at most ViewWait, or until Run has ended. ok is asked under state.
-func (h *Host) wait(ctx context.Context, ok func() bool) {
-	ctx, cancel := context.WithTimeout(ctx, h.config.bounds.wait)
+func (h *Host) wait(ctx context.Context, ok func() bool) { h.waitFor(ctx, h.config.bounds.wait, ok) }
+
+func (h *Host) waitFor(ctx context.Context, most time.Duration, ok func() bool) {
+	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	for {
 		change := h.change()

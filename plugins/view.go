@@ -47,8 +47,8 @@ type Answer struct {
 }
 
 // View asks a plugin's view in a Space, on behalf of a Node (zero: nobody). params is a JSON object or nil. It waits,
-// for at most ViewWait, until the state covers what reads showed when it was called; after that it
-// answers from the last consistent state there is.
+// for at most ViewWait, until the state covers what reads showed when it was called, and for a tenth of that where another state is made
+// beside it; after that it answers from the last consistent state there is.
 //
 // Errors: ErrNotFound for an unknown Space, plugin or view (the text lists those there are); ErrInvalid for params
 // that aren't an object or that the plugin refuses; ErrUnavailable while a plugin has no state yet.
@@ -185,7 +185,7 @@ func (h *Host) current(ctx context.Context, space graph.ID, plugin string) (*spe
 		return nil, nil, err
 	}
 	k := slotKey{space, plugin}
-	h.waitUntil(ctx, k, h.log.Written())
+	h.waitToRead(ctx, k, h.log.Written())
 	h.state.RLock()
 	defer h.state.RUnlock()
 	s := h.slots[k]
