@@ -41,7 +41,25 @@ func Build(ctx context.Context, dir string, prove bool) ([]byte, error) {
 		_, err := plugins.Examine(ctx, wasm)
 		return wasm, err
 	}
-	proved, err := provenTraces(ctx, wasm)
+	proved, err := provenTraces(ctx, wasm, false)
+	if err != nil {
+		return nil, err
+	}
+	return build.PackWith(guest, folders, proved)
+}
+
+// Bundle builds the Go guest at main, the plugins of whose folders it registers, and packs these as Build does. The same sources and toolchain give
+// the same bytes on every machine.
+func Bundle(ctx context.Context, main string, folders []string) ([]byte, error) {
+	guest, err := build.Go(main)
+	if err != nil {
+		return nil, err
+	}
+	wasm, err := build.Pack(guest, folders)
+	if err != nil {
+		return nil, fmt.Errorf("pack: %w: %w", err, graph.ErrInvalid)
+	}
+	proved, err := provenTraces(ctx, wasm, true)
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +82,8 @@ func folders(dir string) ([]string, error) {
 }
 
 // provenTraces replays a file's traces and returns them with hash and gas, by section.
-func provenTraces(ctx context.Context, wasm []byte) (map[string][]byte, error) {
-	f, err := Open(ctx, wasm, false)
+func provenTraces(ctx context.Context, wasm []byte, compiled bool) (map[string][]byte, error) {
+	f, err := Open(ctx, wasm, compiled)
 	if err != nil {
 		return nil, err
 	}

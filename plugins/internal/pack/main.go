@@ -6,11 +6,12 @@ package main
 // This file holds the command; package plugins has what it does, so that the test that source and binary agree does the same.
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
 
-	"plexus/plugins/internal/build"
+	"plexus/plugins/kit"
 )
 
 func main() {
@@ -20,7 +21,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: pack -o FILE MAIN PATTERN...")
 		os.Exit(2)
 	}
-	wasm, err := build.Bundle(flag.Arg(0), flag.Args()[1:])
+	wasm, err := kit.Bundle(context.Background(), flag.Arg(0), flag.Args()[1:])
 	if err == nil {
 		err = os.WriteFile(*out, wasm, 0o644)
 	}
