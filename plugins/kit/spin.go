@@ -35,8 +35,7 @@ type Spinner struct {
 
 // NewSpinner makes a Space of so many messages.
 func NewSpinner(ctx context.Context, messages int) (*Spinner, error) {
-	manifest := fmt.Sprintf(`{"abi":1,"plugins":[{"name":"spin","version":"1","accepts":["spin"],"limits":{"gas":%d}}]}`, abi.GasCap)
-	bench, err := plugins.NewWorkbench(ctx, plugins.AppendSection([]byte(spinModule), abi.SectionManifest, []byte(manifest)), plugins.Compiled)
+	bench, err := plugins.NewWorkbench(ctx, spinFile(abi.GasCap), plugins.Compiled)
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +44,12 @@ func NewSpinner(ctx context.Context, messages int) (*Spinner, error) {
 		return nil, errors.Join(err, bench.Close(ctx))
 	}
 	return s, nil
+}
+
+// spinFile is the module with its manifest, which asks for so much gas a fold.
+func spinFile(gas int64) []byte {
+	manifest := fmt.Sprintf(`{"abi":1,"plugins":[{"name":"spin","version":"1","accepts":["spin"],"limits":{"gas":%d}}]}`, gas)
+	return plugins.AppendSection([]byte(spinModule), abi.SectionManifest, []byte(manifest))
 }
 
 func spinLog(ctx context.Context, messages int) (*graph.Log, error) {
