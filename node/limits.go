@@ -31,6 +31,7 @@ const (
 	maxDeclared   = 1000             // declarations looked at for one request, or listed
 	maxAsked      = 64               // Nodes a request names, as the task plugin has it
 	whyPages      = 5                // of a task's history, looked through for the reason of its end: 1,000 moves
+	maxCounted    = 1000             // callbacks of a caller that wait: more are as many
 	listScan      = 1000             // records looked at for a page of tasks: a filter that fits few takes several pages
 	maxFollowed   = 4096             // messages of one task by which its replies are known; beyond, any message about tasks in its Space has it looked at
 	lookAgain     = 2 * time.Second  // before a task that couldn't be looked at is again

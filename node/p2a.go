@@ -5,6 +5,7 @@ package node
 
 import (
 	"context"
+	"crypto/x509"
 	"net/http"
 	"net/netip"
 	"sync"
@@ -23,6 +24,7 @@ type gateway struct {
 	rec  p2aRecords
 	http *http.Client
 	nets []netip.Prefix // beside public addresses, where callbacks may go
+	cas  *x509.CertPool // who vouches for receivers; nil: the system's
 	pace pace
 
 	adding sync.Mutex            // one change of callers at a time
@@ -40,9 +42,10 @@ type gateway struct {
 	open    map[graph.NodeID]int // a caller's tasks without an end
 }
 
-// pace is how fast callbacks are tried; the tests move it.
+// pace is how fast callbacks are tried, and how long after a hybrid request's wait its answer counts; the tests move it.
 type pace struct {
 	first, last, timeout, age time.Duration
+	grace                     time.Duration
 	tries                     int
 	jitter                    func() float64 // from 0 to 1
 }
@@ -50,7 +53,7 @@ type pace struct {
 func newGateway(n *Node) (*gateway, error) {
 	g := &gateway{
 		node: n, rec: openP2ARecords(n.log), nets: n.cfg.Callbacks, look: make(chan struct{}, 1), post: make(chan struct{}, 1),
-		pace:  pace{first: firstTry, last: lastTry, timeout: callbackWait, age: callbackAge, tries: callbackTries, jitter: jitter},
+		pace:  pace{first: firstTry, last: lastTry, timeout: callbackWait, age: callbackAge, grace: holdGrace, tries: callbackTries, jitter: jitter},
 		tasks: map[graph.ID]*followed{}, of: map[graph.ID]graph.ID{}, dirty: map[graph.ID]bool{}, waiting: map[graph.ID]*waiter{}, open: map[graph.NodeID]int{},
 		told: map[graph.ID]bool{},
 	}

@@ -98,19 +98,19 @@ func (g *gateway) newClient() *http.Client {
 				if err != nil {
 					return nil, err
 				}
-				return handshake(ctx, conn, addr)
+				return g.handshake(ctx, conn, addr)
 			},
 			MaxIdleConnsPerHost: postingOne, IdleConnTimeout: idleCallback, ResponseHeaderTimeout: g.pace.timeout, MaxResponseHeaderBytes: maxAnswer,
 		},
 	}
 }
 
-func handshake(ctx context.Context, conn net.Conn, addr string) (net.Conn, error) {
+func (g *gateway) handshake(ctx context.Context, conn net.Conn, addr string) (net.Conn, error) {
 	name, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	secured := tls.Client(conn, &tls.Config{ServerName: name, MinVersion: tls.VersionTLS12})
+	secured := tls.Client(conn, &tls.Config{ServerName: name, MinVersion: tls.VersionTLS12, RootCAs: g.cas})
 	if err := secured.HandshakeContext(ctx); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}

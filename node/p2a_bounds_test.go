@@ -107,3 +107,21 @@ func TestDeclaredBounds(t *testing.T) {
 		t.Errorf("%d offers, %v", len(offers), err)
 	}
 }
+
+// Callbacks that wait are counted up to a bound.
+func TestCountedCallbacks(t *testing.T) {
+	n := open(t, t.TempDir())
+	caller := graph.NodeID{1}
+	for i, want := range []int{maxCounted - 1, maxCounted, maxCounted} {
+		var ops []graph.Op
+		for k := range maxCounted - 1 + i {
+			ops = append(ops, mark(n.gateway.rec.due, dueKey(caller, graph.Time(k), eventKey{}))...)
+		}
+		if err := n.write(ops); err != nil {
+			t.Fatal(err)
+		}
+		if _, got, err := n.gateway.busy(caller); err != nil || got != want {
+			t.Errorf("%d wait, %d counted, %v", maxCounted-1+i, got, err)
+		}
+	}
+}

@@ -189,9 +189,28 @@ func (g *gateway) Callers(context.Context) ([]client.Caller, error) {
 	})
 	out := make([]client.Caller, 0, len(all))
 	for _, c := range all {
-		out = append(out, c.public())
+		p := c.public()
+		if p.OpenTasks, p.Waiting, err = g.busy(c.ID); err != nil {
+			return nil, err
+		}
+		out = append(out, p)
 	}
 	return out, nil
+}
+
+// busy counts a caller's open tasks, and its callbacks that wait, as far as one cares to know.
+func (g *gateway) busy(caller graph.NodeID) (open, waiting int, err error) {
+	for _, err := range g.rec.due.Scan(caller[:], after(caller[:]), false) {
+		if err != nil {
+			return 0, 0, fmt.Errorf("count callbacks: %w", err)
+		}
+		if waiting++; waiting == maxCounted {
+			break
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.open[caller], waiting, nil
 }
 
 // named finds a caller that isn't revoked, by name or ID.

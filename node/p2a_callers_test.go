@@ -74,6 +74,10 @@ func TestCallersEnd(t *testing.T) {
 	task := s.submit(client.TaskRequest{Mode: client.ModeCallback, CallbackURL: r.srv.URL})
 	s.finish(task.ID, 1)
 	eventually(t, "a callback is tried", func() bool { return len(r.deliveries()) > 0 })
+	eventually(t, "it is listed with a callback that waits", func() bool {
+		all, err := s.admin().Callers(ctx)
+		return err == nil && all[0].Waiting == 1 && all[0].OpenTasks == 0
+	})
 	waits := make(chan error, 1)
 	go func() {
 		_, err := s.call.Submit(context.WithoutCancel(ctx), client.TaskRequest{TaskType: "pack", Mode: client.ModeSync, WaitS: 60})

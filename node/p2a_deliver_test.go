@@ -5,6 +5,7 @@ package node
 import (
 	"bufio"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -353,6 +354,27 @@ func TestCallbackDials(t *testing.T) {
 	}
 }
 
+func TestCallbackOverTLS(t *testing.T) {
+	r := newReceiver(t, always(200))
+	secure := httptest.NewTLSServer(r)
+	t.Cleanup(secure.Close)
+	cas := x509.NewCertPool()
+	cas.AddCert(secure.Certificate())
+	g := &gateway{nets: loopbackNets, cas: cas, pace: pace{timeout: callbackWait}, node: &Node{cfg: Config{Now: time.Now}}}
+	g.http = g.newClient()
+	defer g.http.CloseIdleConnections()
+	for range 2 { // the second over the same connection
+		if status, _, err := g.postOnce(t.Context(), callerRecord{}, secure.URL, eventKey{}, []byte("{}")); err != nil || status != 200 {
+			t.Errorf("%d, %v", status, err)
+		}
+	}
+	// The certificate is for 127.0.0.1, and not for the name that leads there.
+	other := strings.Replace(secure.URL, "127.0.0.1", "localhost", 1)
+	if _, _, err := g.postOnce(t.Context(), callerRecord{}, other, eventKey{}, []byte("{}")); err == nil || whyFailed(err) != "its certificate isn't good" {
+		t.Errorf("another name: %v", err)
+	}
+}
+
 func TestCallbackTimeout(t *testing.T) {
 	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // only then net/http sees who leaves
@@ -370,7 +392,7 @@ func TestCallbackTimeout(t *testing.T) {
 // calledBack is the process that is killed: it submits a task whose callback can't be delivered yet, ends it, and says so.
 func calledBack(dir, url string) error {
 	ctx := context.Background()
-	n, err := Open(Config{Dir: dir, NoP2P: true, Listen: "none", Callbacks: loopbackNets})
+	n, err := Open(Config{Dir: dir, NoP2P: true, Listen: "none", Callbacks: loopbackNets, Cache: os.Getenv("PLEXUS_TEST_CACHE")})
 	if err != nil {
 		return err
 	}
@@ -415,7 +437,7 @@ func TestCallbackAfterAKill(t *testing.T) {
 	tried := make(chan struct{}, 1)
 	r := newReceiver(t, func(int) int { poke(tried); return 503 })
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "PLEXUS_TEST_KILLED="+dir, "PLEXUS_TEST_CALLBACK="+r.srv.URL)
+	cmd.Env = append(os.Environ(), "PLEXUS_TEST_KILLED="+dir, "PLEXUS_TEST_CALLBACK="+r.srv.URL, "PLEXUS_TEST_CACHE="+compiled)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -179,7 +179,7 @@ func (g *gateway) send(ctx context.Context, a *asking, also func(graph.ID) []gra
 	if err := g.take(a.caller.ID); err != nil {
 		return client.Task{}, err
 	}
-	rec := a.record()
+	rec := a.record(g.pace.grace)
 	var failed error
 	st, err := a.as.send(ctx, a.space, outgoing(drafts[0]), func(e *graph.Entry) []graph.Op {
 		rec.Created = e.Body().Time
@@ -224,12 +224,12 @@ func (g *gateway) checkTimes(in client.TaskRequest) error {
 func idBytes(id graph.ID) []byte { return id[:] }
 
 // record is what will be remembered; Hold is still a span.
-func (a *asking) record() taskRecord {
+func (a *asking) record(grace time.Duration) taskRecord {
 	rec := taskRecord{
 		Caller: a.caller.ID, Space: a.space.ID(), Type: a.in.TaskType, Title: a.in.Title, Mode: a.in.Mode, CallbackURL: a.in.CallbackURL, HeartbeatS: a.in.HeartbeatS,
 	}
 	if a.in.Mode == client.ModeHybrid {
-		rec.Hold = graph.Time(holdGrace.Microseconds()) + graph.Time(a.in.WaitS)*1_000_000
+		rec.Hold = graph.Time(grace.Microseconds()) + graph.Time(a.in.WaitS)*1_000_000
 	}
 	return rec
 }

@@ -37,7 +37,7 @@ func openShop(t *testing.T, dir string, change ...func(*Config)) *shop {
 	t.Helper()
 	n := open(t, dir, append([]func(*Config){func(c *Config) { c.Plugins, c.Callbacks, c.Cache = nil, loopbackNets, compiled }}, change...)...)
 	p := n.gateway.pace
-	p.first, p.last = 20*time.Millisecond, 200*time.Millisecond
+	p.first, p.last, p.grace = 20*time.Millisecond, 200*time.Millisecond, time.Second
 	n.gateway.pace = p
 	s := &shop{t: t, node: n, stop: run(t, n), srv: httptest.NewServer(n.Handler())}
 	t.Cleanup(s.srv.Close)

@@ -99,7 +99,7 @@ func (a *app) callerListCommand() *cobra.Command {
 				case c.Expires != "":
 					state = "until " + c.Expires
 				}
-				fmt.Fprintf(w, "%-20s %s  %d space(s)  %s  %d/min  %s\n", oneLine(c.Name, 20), c.ID, len(c.Spaces), types, c.RatePerMin, state)
+				fmt.Fprintf(w, "%-20s %s  %d space(s)  %s  %d/min  %s  %d open, %d callbacks wait\n", oneLine(c.Name, 20), c.ID, len(c.Spaces), types, c.RatePerMin, state, c.OpenTasks, c.Waiting)
 			})
 		},
 	}

@@ -145,6 +145,8 @@ type Caller struct {
 	Created    string   `json:"created"`
 	Expires    string   `json:"expires,omitempty"`
 	Revoked    bool     `json:"revoked,omitempty"`
+	OpenTasks  int      `json:"open_tasks,omitempty"`        // without an end that was seen
+	Waiting    int      `json:"callbacks_waiting,omitempty"` // to be tried (again); counted to 1,000
 }
 
 // CallerCreate makes a caller.
