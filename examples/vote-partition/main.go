@@ -83,6 +83,8 @@ func (t *story) vote(ctx context.Context) {
 	t.Act("2. The link breaks, then all vote")
 	t.machines[2].Offline(ctx, true)
 	t.Tell("right", "is cut off: cem, dan and eve are alone")
+	refused := t.cem.Refused(ctx, t.space, "ballot", "close", fleet.Map{"ballot": t.ballot})
+	t.Check(refused != "", "nobody may count yet: %q", refused)
 	for _, v := range []struct {
 		n      *fleet.Node
 		option string
