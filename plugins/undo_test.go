@@ -1,10 +1,13 @@
 package plugins
 
-// This file tests what bounds undo records and steps.
+// This file tests what bounds undo records, steps and layers.
 
 import (
+	"fmt"
 	"testing"
 	"time"
+
+	"plexus/graph"
 )
 
 func TestStepsAreFewAndBounded(t *testing.T) {
@@ -54,5 +57,59 @@ func TestUndoIsBoundedByBytes(t *testing.T) {
 	h.must(p.trim(h.tight))
 	if p.meta.Undos != 0 {
 		t.Errorf("above: %d records", p.meta.Undos)
+	}
+}
+
+// TestStepsLieInPieces: two changes that fill a piece are in one, and one byte more makes another.
+func TestStepsLieInPieces(t *testing.T) {
+	first := change{key: "sa", value: []byte("v"), present: true}
+	room := stepPiece - len(appendChange(nil, first)) - len("sb")
+	for more, want := range map[int]int{0: 1, 1: 2} {
+		p := &projection{num: 1}
+		size := p.writeStep(graph.Key{Time: 1}, delta{list: []change{first, {key: "sb", value: make([]byte, room+more), present: true}}})
+		if len(p.ops) != want || size < stepPiece {
+			t.Errorf("%d bytes more: %d pieces, %d bytes", more, len(p.ops), size)
+		}
+	}
+}
+
+// TestLayersAreMovedInParts: a layer below the bound goes in one round; at the bound another round follows.
+func TestLayersAreMovedInParts(t *testing.T) {
+	r := bareReplica(t)
+	defer r.close()
+	records := r.log.Records("layer")
+	for less, want := range map[int]bool{0: false, 1: true} {
+		const n = 4
+		p := &projection{records: records, num: 2, over: newOverlay()}
+		p.meta.Root, p.meta.Moving = 1, true
+		each := sinkBytes/n - len(p.key("s0")) - perKey
+		for i := range n {
+			value := make([]byte, each)
+			if i == 0 {
+				value = value[less:]
+			}
+			r.must(records.Apply(graph.Op{Kind: graph.Set, Key: p.key(fmt.Sprint("s", i)), Value: value}))
+		}
+		moved := 0
+		for rounds := 1; ; rounds++ {
+			ops, done, err := p.sink()
+			r.must(err)
+			r.must(records.Apply(ops...))
+			for _, op := range ops {
+				if op.Kind == graph.Set {
+					moved++
+				}
+			}
+			if done {
+				if rounds == 1 != want || moved != n || p.num != 1 || p.meta.Root != 0 {
+					t.Errorf("%d bytes less: %d keys in %d rounds, then number %d", less, moved, rounds, p.num)
+				}
+				break
+			}
+		}
+		for kv, err := range records.Scan(numPrefix(2), numPrefix(3), false) {
+			r.must(err)
+			t.Errorf("left: %q", kv.Key)
+		}
 	}
 }
