@@ -53,18 +53,25 @@ func (r records) said(kind byte, space graph.ID, what string) int {
 // trust is the policy as plugins ask it.
 type trust struct{ node *Node }
 
-// Level is what the user said of a Node, or else: owner for this host's own, known for whom somebody with the right to let in, unknown for others.
+// Level is what the user said of a Node, or else: owner for this host's own, known for P2A callers and whom somebody with the right to has let in,
+// unknown for others.
 func (t trust) Level(space graph.ID, node graph.NodeID) int {
 	if n := t.node.rec.said(trustsNode, space, string(node[:])); n != noLevel {
 		return n
 	}
-	if _, err := t.node.keys.key(node); err == nil {
+	if _, err := t.node.keys.key(node); err == nil && !t.node.gateway.speaksFor(node) {
 		return levelOwner
 	}
 	if role, _ := t.node.state().Attest(space, node); role != "" {
 		return levelKnown
 	}
 	return levelUnknown
+}
+
+// speaksFor says whether a Node stands for a caller: its key is here, but what it says comes from outside.
+func (g *gateway) speaksFor(node graph.NodeID) bool {
+	_, err := g.rec.caller.Get(node[:])
+	return err == nil
 }
 
 // Needed is what the user said of an action.

@@ -43,6 +43,10 @@ func TestTrustLevels(t *testing.T) {
 	n := open(t, dir)
 	ann, annID := register(t, n, "ann")
 	plan, other := join(t, ann, "plan"), join(t, ann, "other")
+	shop, err := n.gateway.AddCaller(t.Context(), client.CallerCreate{Name: "shop", Spaces: []string{plan}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	stranger := graph.NodeIDOf(ed25519.NewKeyFromSeed(make([]byte, 32))).String()
 	want := func(space, node, level string) {
 		t.Helper()
@@ -51,6 +55,7 @@ func TestTrustLevels(t *testing.T) {
 		}
 	}
 	want("", annID, client.TrustOwner)
+	want(plan, shop.ID, client.TrustKnown) // its key is here, but it isn't the user's own
 	want(plan, stranger, client.TrustUnknown)
 	set(t, n, stranger, client.TrustKnown, "")
 	set(t, n, stranger, client.TrustTrusted, plan)

@@ -246,6 +246,8 @@ func (e UnifiedSynapseMessage) differs(f UnifiedSynapseMessage) string {
 // check says what is wrong with an envelope by itself.
 func (e UnifiedSynapseMessage) check() error {
 	switch {
+	case len(e.ID) > maxEnvelopeID:
+		return badField("id", fmt.Sprintf("is over %d bytes", maxEnvelopeID), "")
 	case !isVersion1(e.Version):
 		return badField("version", fmt.Sprintf("%q isn't spoken here", e.Version), "this node speaks "+SynapseVersion+", and reads any 1.x")
 	case !isTypeName(e.Type):

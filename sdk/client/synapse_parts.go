@@ -112,6 +112,16 @@ func appendJSON(b []byte, v any) []byte {
 	return append(b, bytes.TrimRight(buf.Bytes(), "\n")...)
 }
 
+// appendText appends a JSON string; IDs and times are plain ASCII and take the short way.
+func appendText(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= 0x7f {
+			return appendJSON(b, s)
+		}
+	}
+	return append(append(append(b, '"'), s...), '"')
+}
+
 func isTime(s string) bool {
 	_, err := time.Parse(time.RFC3339, s)
 	return err == nil
@@ -166,10 +176,13 @@ func (e UnifiedSynapseMessage) AppendJSON(b []byte) []byte {
 		if !has {
 			return
 		}
-		b = append(appendJSON(append(b, sep), name), ':')
-		if raw, ok := v.(json.RawMessage); ok {
-			b = append(b, raw...)
-		} else {
+		b = append(appendText(append(b, sep), name), ':')
+		switch v := v.(type) {
+		case json.RawMessage:
+			b = append(b, v...)
+		case string:
+			b = appendText(b, v)
+		default:
 			b = appendJSON(b, v)
 		}
 		sep = ','

@@ -216,6 +216,16 @@ func TestSynapseVectors(t *testing.T) {
 	}
 }
 
+func TestEnvelopeID(t *testing.T) {
+	e := UnifiedSynapseMessage{Type: "p2p:ack", Payload: json.RawMessage(`{}`)}
+	for n, ok := range map[int]bool{0: true, maxEnvelopeID: true, maxEnvelopeID + 1: false} {
+		e.ID = strings.Repeat("x", n)
+		if in, err := e.Send(); (err == nil) != ok || ok && in.IdempotencyKey != e.ID {
+			t.Errorf("an id of %d bytes: %v", n, err)
+		}
+	}
+}
+
 // FuzzSynapse: what comes is read or refused by name, and what is read goes both ways.
 func FuzzSynapse(f *testing.F) {
 	v := readVectors(f)
