@@ -161,6 +161,9 @@ func FuzzValue(f *testing.F) {
 			_ = k.Text()
 			_ = x.Get("a")
 		}
+		w := v.Walk()
+		for _, _, more := w.Next(); more; _, _, more = w.Next() {
+		}
 		for x := range v.Items() {
 			_ = x.Texts()
 		}
@@ -168,4 +171,36 @@ func FuzzValue(f *testing.F) {
 			reference(t, b)
 		}
 	})
+}
+
+// A Walk meets what Pairs meets.
+func TestWalk(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		keys := rapid.SliceOfNDistinct(rapid.OneOf(rapid.Int64Range(0, 30), rapid.Int64Range(0, math.MaxInt64)), 0, 6, rapid.ID).Draw(t, "keys")
+		slices.Sort(keys)
+		b := AppendMap(nil, len(keys))
+		for _, k := range keys {
+			b = Append(AppendInt(b, k), anything(2).Draw(t, "value"))
+		}
+		w := Value(b).Walk()
+		for k, v := range Value(b).Pairs() {
+			n, got, more := w.Next()
+			if want, _ := k.Int(); !more || n != want || !bytes.Equal(got, v) {
+				t.Fatalf("% x: %d: % x, %v", b, n, got, more)
+			}
+		}
+		if _, _, more := w.Next(); more {
+			t.Fatalf("% x: more pairs than there are", b)
+		}
+	})
+	for _, b := range [][]byte{nil, {0x80}, {0xa1}, {0xa2, 1}, {0xa2, 1, 0x78}, {0xa2, 1, 0x78, 9, 1, 1}, {0xa2, 0x61, 0x61, 1, 1, 1}, {0xa2, 0x18}, {0xbf}} {
+		w := Value(b).Walk()
+		for n := 0; ; n++ {
+			if _, _, more := w.Next(); !more {
+				break
+			} else if n > 0 {
+				t.Errorf("% x: a second pair", b)
+			}
+		}
+	}
 }

@@ -206,6 +206,51 @@ func skipPair(b Value) (key, end int) {
 	return key, key + l
 }
 
+// Walk goes through a map whose keys are integers, as those of the ABI are; it costs less than Pairs.
+type Walk struct {
+	rest Value
+	n    uint64
+}
+
+// Walk begins one; of what is no map there is nothing.
+func (v Value) Walk() Walk {
+	rest, n := v.inside(5)
+	return Walk{rest, n}
+}
+
+// Next returns the next pair; more is false behind the last. A key that is no integer ends it. The last value reaches to the end of the map.
+func (w *Walk) Next() (key int64, val Value, more bool) {
+	if w.n == 0 || len(w.rest) < 2 {
+		return 0, nil, false
+	}
+	at := 1
+	if key = int64(w.rest[0]); key >= 24 {
+		k, ok := w.rest.Int()
+		if at = skip(w.rest, 1); !ok || at == 0 || at >= len(w.rest) {
+			w.n = 0
+			return 0, nil, false
+		}
+		key = k
+	}
+	rest := w.rest[at:]
+	if w.n--; w.n == 0 {
+		return key, rest, true
+	}
+	l := 2
+	if rest[0] == 0x78 && len(rest) > 1 { // a text of 24 to 255 bytes: most of them
+		l += int(rest[1])
+	} else if l = skip(rest, MaxNesting); l == 0 {
+		w.n = 0
+		return 0, nil, false
+	}
+	if l > len(rest) {
+		w.n = 0
+		return 0, nil, false
+	}
+	w.rest = rest[l:]
+	return key, rest[:l], true
+}
+
 // Get returns the value at a text key of a map, or nil.
 func (v Value) Get(key string) Value {
 	rest, n := v.inside(5)

@@ -15,8 +15,8 @@ type input struct {
 }
 
 func readInput(v Value) (in input) {
-	for k, x := range v.Pairs() {
-		n, _ := k.Int()
+	w := v.Walk()
+	for n, x, more := w.Next(); more; n, x, more = w.Next() {
 		switch n {
 		case abi.InPlugin:
 			in.plugin = alias(x.TextBytes())

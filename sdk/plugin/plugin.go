@@ -256,8 +256,8 @@ func texts(v Value) []string {
 // readMessage reads a message that isn't changed any more: its texts stay where they are.
 func readMessage(v Value) Message {
 	var m Message
-	for k, x := range v.Pairs() {
-		n, _ := k.Int()
+	w := v.Walk()
+	for n, x, more := w.Next(); more; n, x, more = w.Next() {
 		switch n {
 		case abi.MsgID:
 			m.ID = alias(x.TextBytes())
