@@ -73,11 +73,14 @@ type Attestor interface {
 
 // Host runs the plugins of every Space of one Log. Safe for concurrent use.
 type Host struct {
-	log       *graph.Log
-	scratches atomic.Uint32 // made so far, by which their keys are told apart
-	records   graph.Records
-	config    Config
-	logger    *slog.Logger
+	log     *graph.Log
+	records graph.Records
+	config  Config
+	logger  *slog.Logger
+
+	scratches  atomic.Uint32 // made so far, by which their keys are told apart
+	scratching sync.RWMutex  // held for reading by each scratch until its Close, for writing by the Host's
+	leaving    atomic.Bool   // Close waits for them
 
 	// Owned by Run.
 	engine    *engine
@@ -278,8 +281,11 @@ func (h *Host) change() <-chan struct{} {
 	return h.changed
 }
 
-// Close frees compiled code and instances, after Run and Compile have returned and no View runs. Safe twice.
+// Close frees compiled code and instances, after Run and Compile have returned and no View runs; it has scratches end and waits for them. Safe twice.
 func (h *Host) Close() error {
+	h.leaving.Store(true)
+	h.scratching.Lock()
+	defer h.scratching.Unlock()
 	h.state.Lock()
 	defer h.state.Unlock()
 	if h.engine == nil {

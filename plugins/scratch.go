@@ -22,6 +22,7 @@ const scratchRecords = "scratch"
 // Scratch is a state in the making. One goroutine uses it; whoever makes it closes it, before the Host, and bounds how many there are: each may take as
 // much disk as the state that readers see, and an undo record for every message.
 type Scratch struct {
+	of     *Host // whose Close waits for this one's
 	host   *Host // holds nothing but what folds
 	slot   *slot
 	engine *engine // its own, for a file that no Space has yet; nil else
@@ -36,7 +37,10 @@ func (h *Host) Scratch(ctx context.Context, space graph.ID, plugin string, wasm 
 	if err != nil {
 		return nil, err
 	}
-	s := &Scratch{}
+	if !h.scratching.TryRLock() {
+		return nil, graph.ErrClosed
+	}
+	s := &Scratch{of: h}
 	var pl *spec
 	if wasm == nil {
 		pl, _, err = h.current(ctx, space, plugin)
@@ -44,7 +48,7 @@ func (h *Host) Scratch(ctx context.Context, space graph.ID, plugin string, wasm 
 		pl, err = s.load(ctx, h.config, wasm, plugin)
 	}
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, s.Close())
 	}
 	c := h.config
 	c.observe = func(f Folded) { s.last = f }
@@ -72,15 +76,15 @@ func (s *Scratch) load(ctx context.Context, c Config, wasm []byte, plugin string
 	}
 	s.engine = l.engine
 	f, err := l.engine.load(ctx, wasm, false)
-	if err == nil {
-		for _, p := range f.manifest.Plugins {
-			if p.Name == plugin {
-				return newSpec(f, p), nil
-			}
-		}
-		err = fmt.Errorf("file %s has no plugin %q: %w", f.cid, plugin, graph.ErrNotFound)
+	if err != nil {
+		return nil, err
 	}
-	return nil, errors.Join(err, l.engine.close(context.WithoutCancel(ctx)))
+	for _, p := range f.manifest.Plugins {
+		if p.Name == plugin {
+			return newSpec(f, p), nil
+		}
+	}
+	return nil, fmt.Errorf("file %s has no plugin %q: %w", f.cid, plugin, graph.ErrNotFound)
 }
 
 // Plugin is what the manifest says of the plugin, File its file's CID.
@@ -108,6 +112,9 @@ func (s *Scratch) Seek(ctx context.Context, to graph.Key, told func(Folded)) err
 	}
 	n := 0
 	for g, err := range s.host.reader.ahead(ctx, s.slot.space, p.meta.Next, end, -1, audienceOf([]*slot{s.slot})) {
+		if err == nil && s.of.leaving.Load() {
+			err = graph.ErrClosed
+		}
 		if err != nil {
 			return errors.Join(err, s.commit())
 		}
@@ -172,6 +179,10 @@ func (s *Scratch) Close() error {
 	if s.engine != nil {
 		err = errors.Join(err, s.engine.close(ctx))
 		s.engine = nil
+	}
+	if s.of != nil {
+		s.of.scratching.RUnlock()
+		s.of = nil
 	}
 	return err
 }

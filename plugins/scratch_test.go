@@ -5,6 +5,7 @@ package plugins
 import (
 	"encoding/json"
 	"errors"
+	"runtime"
 	"testing"
 
 	"plexus/graph"
@@ -146,4 +147,35 @@ func TestAstray(t *testing.T) {
 	if _, marked, _ := s.Count(); marked != 1 {
 		t.Errorf("%d marked", marked)
 	}
+}
+
+// TestHostWaitsForScratches: what folds in one is told to end, and the Host frees nothing before.
+func TestHostWaitsForScratches(t *testing.T) {
+	r := newReplica(t, counter("count", "1", 'a'))
+	for range 3 {
+		r.say("ann", "x", obj{})
+	}
+	r.hash("count")
+	s := r.scratch("count", nil)
+	left := make(chan struct{})
+	go func() {
+		r.stop()
+		close(left)
+	}()
+	for !r.host.leaving.Load() {
+		runtime.Gosched()
+	}
+	select {
+	case <-left:
+		t.Error("the Host left its scratch behind")
+	default:
+	}
+	if err := s.All(r.ctx(), nil); !errors.Is(err, graph.ErrClosed) {
+		t.Errorf("it folds on: %v", err)
+	}
+	if _, err := r.host.Scratch(r.ctx(), r.space.ID(), "count", nil); !errors.Is(err, graph.ErrClosed) && !errors.Is(err, graph.ErrUnavailable) {
+		t.Errorf("another one: %v", err)
+	}
+	r.must(s.Close())
+	<-left
 }
