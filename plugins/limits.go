@@ -36,6 +36,9 @@ const (
 	maxReason    = abi.MaxReason          // bytes of a mark's reason
 )
 
+// hashPiece is hashed without a stop: what is written in assembly can't be preempted, so that the collector waits for it, and everybody for the collector.
+const hashPiece = 1 << 20
+
 // What is read ahead of a pass (ahead.go).
 const (
 	aheadFirst    = 4        // messages read before the first is folded, then twice as many each time …

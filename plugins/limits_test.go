@@ -3,6 +3,8 @@ package plugins
 // This file holds the limits, each at its edge: what is just allowed, and what is just too much.
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +26,21 @@ func outcomeOf(t *testing.T, w wasm, limits abi.Limits, fold ...[]byte) string {
 	list, err := r.host.Plugins(r.ctx(), r.space.ID())
 	r.must(err)
 	return list[0].Reason
+}
+
+// A text of several pieces has the hash of the whole.
+func TestLongTextsAreHashed(t *testing.T) {
+	for _, n := range []int64{0, hashPiece, hashPiece + 1, 2*hashPiece + 77} {
+		r := newReplica(t, guest("hash", wasm{imports: []wasmImport{{"sha256", 3, 0}, importSet}, data: "key", pages: 33},
+			num(64), num(n), num(32), callFn(0), num(16), num(3), num(32), num(32), callFn(1), num(0)))
+		r.say("ann", "x", obj{})
+		r.hash("hash")
+		got, err := r.host.records.Get(append(numPrefix(1), "skey"...))
+		r.must(err)
+		if want := sha256.Sum256(make([]byte, n)); !bytes.Equal(got, want[:]) {
+			t.Errorf("%d bytes: %x, want %x", n, got, want)
+		}
+	}
 }
 
 func TestLimitsAtTheirEdge(t *testing.T) {
@@ -59,6 +76,12 @@ func TestLimitsAtTheirEdge(t *testing.T) {
 			abi.Limits{},
 			ops(num(0), num(1), num(0), num(abi.MaxValue), callFn(0), num(0)),
 			ops(num(0), num(1), num(0), num(abi.MaxValue+1), callFn(0), num(0)), "at most 65536",
+		},
+		"signed": {
+			wasm{imports: []wasmImport{{"ed25519_verify", 4, 1}}, pages: 17},
+			abi.Limits{},
+			ops(num(0), num(0), num(0), num(abi.MaxSigned), callFn(0), opDrop, num(0)),
+			ops(num(0), num(0), num(0), num(abi.MaxSigned+1), callFn(0), opDrop, num(0)), "at most 1048576",
 		},
 		"outputs": {
 			write,

@@ -95,6 +95,7 @@ const (
 	MaxKey         = 256       // bytes of a state key; at least 1
 	MaxValue       = 64 << 10  // bytes of a state value
 	MaxState       = 64 << 20  // bytes of keys and values of a plugin in a Space
+	MaxSigned      = 1 << 20   // bytes of a text whose signature is verified: a millisecond, in which nobody else can run
 	MaxOutputs     = 64        // a call
 	MaxOutput      = 256 << 10 // bytes of all outputs of a call
 	MaxLog         = 8 << 10   // bytes of log a call; more is cut
