@@ -89,9 +89,15 @@ func (n *Node) reacts(ctx context.Context, space graph.ID, plugin string) error 
 		if p.Name == plugin && p.React {
 			return nil
 		}
+		if p.Name == plugin && p.Version == "" {
+			return fmt.Errorf("plugin %s of space %s isn't here yet: %s: ask again in a moment: %w", plugin, space, p.Fault, graph.ErrUnavailable)
+		}
 		if p.Name == plugin {
 			return invalid("plugin %s doesn't react", plugin)
 		}
+	}
+	if len(list) == 0 && (n.cfg.Plugins == nil || len(n.cfg.Plugins) > 0) {
+		return fmt.Errorf("the plugins of space %s aren't known yet: they are being compiled, ask again in a moment: %w", space, graph.ErrUnavailable)
 	}
 	hint := ""
 	if name := client.Closest(plugin, names); name != "" {

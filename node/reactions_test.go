@@ -1,9 +1,11 @@
 package node
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
+	"strings"
 	"testing"
 
 	"plexus/graph"
@@ -84,5 +86,17 @@ func TestReactions(t *testing.T) {
 	}
 	if on, err := n.rec.reactions(); err != nil || len(on) != 0 {
 		t.Errorf("still on: %v %v", on, err)
+	}
+}
+
+// TestReactBeforePluginsAreKnown asks a node that hasn't begun to run: it says to ask again, not that there is no such plugin.
+func TestReactBeforePluginsAreKnown(t *testing.T) {
+	n := open(t, t.TempDir(), func(c *Config) { c.Plugins = nil })
+	ann, annID := register(t, n, "ann")
+	space := join(t, ann, "plan")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := n.React(ctx, space, "swarm", annID, true); !errors.Is(err, graph.ErrUnavailable) || !strings.Contains(err.Error(), "ask again") {
+		t.Errorf("%v, want to ask again", err)
 	}
 }
