@@ -61,6 +61,7 @@ type replica struct {
 	dir   string // of pinned files
 
 	native Reducer // nil: the files' guests
+	trust  Trust
 
 	astray func(plugin string, m graph.ID) string
 	prove  func(context.Context, *Workbench) (map[string]string, error)
@@ -126,7 +127,7 @@ func (r *replica) run() {
 		l = load(r.t, r.files...)
 	}
 	var err error
-	r.host, err = Open(Config{Log: r.log, loaded: l, Files: r.files, bounds: r.tight, FileDir: r.dir, Astray: r.astray, Prove: r.prove, native: r.native})
+	r.host, err = Open(Config{Log: r.log, loaded: l, Files: r.files, bounds: r.tight, FileDir: r.dir, Astray: r.astray, Prove: r.prove, native: r.native, Trust: r.trust})
 	r.must(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 2)

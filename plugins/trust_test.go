@@ -56,8 +56,10 @@ func TestTrust(t *testing.T) {
 		{"needed by nobody's policy", "trust_needed", "act", nil, "0"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			r := newReplica(t, truster(row.function, row.what, "trust"))
-			r.host.config.Trust = row.trust // only what asks reads it
+			r := bareReplica(t, truster(row.function, row.what, "trust"))
+			r.trust = row.trust
+			r.run()
+			t.Cleanup(r.close)
 			got, err := r.host.View(r.ctx(), r.space.ID(), "ask", "all", nil, graph.NodeID{})
 			if err != nil || string(got) != row.want {
 				t.Errorf("%s, want %s (%v)", got, row.want, err)
