@@ -35,6 +35,9 @@ func (n *Node) Plugins(ctx context.Context, spaceID string) ([]client.Plugin, er
 		if file, ok := pins[i.Name]; ok {
 			p.Pinned = true
 			n.pinState(&p, file)
+			if i.Beside == file {
+				p.State = client.StateFolding
+			}
 		}
 		delete(pins, i.Name)
 		out = append(out, p)

@@ -30,6 +30,7 @@ type Info struct {
 	Commands  []Action `json:"commands"`
 	React     bool     `json:"react,omitempty"`     // it speaks by itself, where a Node turns that on
 	Compiling bool     `json:"compiling,omitempty"` // its file can't run before that
+	Beside    string   `json:"beside,omitempty"`    // the CID of the file whose state is being made beside this one
 	Current   bool     `json:"current"`             // the state covers all visible messages
 	Folded    uint64   `json:"folded"`              // messages in the state
 	Marked    uint64   `json:"marked"`              // of these, how many were refused or trapped; their writes are left out
@@ -93,7 +94,7 @@ func (h *Host) Plugins(ctx context.Context, space graph.ID) ([]Info, error) {
 		p := s.pub.spec.plugin
 		out = append(out, Info{
 			Name: name, Version: p.Version, File: s.pub.spec.file.cid, About: p.About, Accepts: p.Accepts, Views: orNone(p.Views), Commands: orNone(p.Commands), React: p.React,
-			Compiling: !s.pub.spec.file.ended(), Current: s.pub.current && h.seen >= h.log.Written(), Folded: s.pub.meta.Folded, Marked: s.pub.meta.Marked, Reason: s.pub.meta.Reason,
+			Compiling: !s.pub.spec.file.ended(), Beside: s.pub.beside, Current: s.pub.current && h.seen >= h.log.Written(), Folded: s.pub.meta.Folded, Marked: s.pub.meta.Marked, Reason: s.pub.meta.Reason,
 		})
 	}
 	for k, b := range h.broken {

@@ -342,7 +342,18 @@ func TestReadersDoNotWaitForABuild(t *testing.T) {
 		if h.host.covers(h.slot(), keyOf(late), h.log.Last()) {
 			t.Error("a reaction would be asked about what isn't folded")
 		}
+		beside := func() string {
+			list, err := h.host.Plugins(h.ctx(), h.space.ID())
+			h.must(err)
+			return list[0].Beside
+		}
+		if beside() != fileCID(churnFile) {
+			t.Errorf("beside it is made %q", beside())
+		}
 		h.settle()
+		if beside() != "" {
+			t.Errorf("then beside it is made %q", beside())
+		}
 		start = time.Now()
 		if _, current := h.state(); !current || time.Since(start) != 0 {
 			t.Errorf("then current %v after %s", current, time.Since(start))

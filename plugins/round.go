@@ -187,7 +187,7 @@ func (h *Host) waitToRead(ctx context.Context, k slotKey, target graph.Pos) {
 	h.waitFor(ctx, short, func() bool { return h.upTo(k, target) })
 	h.waitFor(ctx, h.config.bounds.wait-short, func() bool {
 		s := h.slots[k]
-		return s != nil && s.pub.beside && s.pub.meta.Whole && s.pub.spec.file.ended() || h.upTo(k, target)
+		return s != nil && s.pub.beside != "" && s.pub.meta.Whole && s.pub.spec.file.ended() || h.upTo(k, target)
 	})
 }
 
@@ -202,7 +202,7 @@ func (h *Host) covers(s *slot, k graph.Key, at graph.Pos) bool {
 	h.state.RLock()
 	defer h.state.RUnlock()
 	p := s.pub
-	return h.seen >= at && (p.settled || !p.beside && p.meta.Dirty == nil && k.Compare(p.meta.Next) < 0)
+	return h.seen >= at && (p.settled || p.beside == "" && p.meta.Dirty == nil && k.Compare(p.meta.Next) < 0)
 }
 
 // wait waits until something is so, for at most ViewWait, or until Run has ended. ok is asked under state.

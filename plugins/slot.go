@@ -59,7 +59,7 @@ type published struct {
 	meta    meta
 	settled bool   // all there is has been folded
 	current bool   // settled, and nothing else is pinned
-	beside  bool   // another state is being made beside this one, which stands still
+	beside  string // the CID of the file by which another state is being made beside this one, which stands still; "": none is
 	edition uint64 // another one wherever the state may be
 }
 
@@ -91,7 +91,11 @@ func (s *slot) adopt(sp *spec) {
 // publish copies what readers may know; under Host.state.
 func (s *slot) publish() {
 	settled := s.settled()
-	s.pub = published{spec: s.spec, num: s.cur.num, meta: s.cur.meta, settled: settled, current: settled && !s.waits, beside: s.build != nil, edition: s.pub.edition + 1}
+	beside := ""
+	if s.build != nil {
+		beside = s.next.file.cid
+	}
+	s.pub = published{spec: s.spec, num: s.cur.num, meta: s.cur.meta, settled: settled, current: settled && !s.waits, beside: beside, edition: s.pub.edition + 1}
 }
 
 // settled says whether readers see all there is.
