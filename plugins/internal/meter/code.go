@@ -86,7 +86,7 @@ type function struct {
 	height int
 	most   int // greatest height
 	calls  bool
-	temps  [4]bool // used
+	temps  [tempCount]bool // used
 }
 
 // Temporary locals, behind the function's own; the i64 one is always there.
@@ -95,6 +95,9 @@ const (
 	tempR        // i32: a result
 	tempF32
 	tempF64
+	tempA // i32: where bulk memory goes …
+	tempB // i32: … and where it comes from, or what it is
+	tempCount
 )
 
 func (f *function) rewrite() []byte {
@@ -198,8 +201,12 @@ func (f *function) prefixedInstruction(start int) (done bool) {
 		return true
 	}
 	switch sub {
-	case opMemoryInit, opMemoryCopy, opMemoryFill:
+	case opMemoryCopy, opMemoryFill:
 		f.chargeOperand(0x88, bulkShift) // shift right
+		f.inPieces(f.r.b[start:f.r.i], sub == opMemoryCopy)
+		return f.r.err != nil
+	case opMemoryInit: // at most as long as the file
+		f.chargeOperand(0x88, bulkShift)
 	case opTableInit, opTableCopy, opTableFill:
 		f.chargeOperand(0x86, bulkElement) // shift left
 		f.result.Stateful = true

@@ -38,6 +38,105 @@ func (f *function) chargeOperand(shift byte, by int64) {
 	f.check()
 }
 
+// inPieces does a memory.copy or memory.fill at once where it is short, else piece by piece with a return to the host in between: no instruction
+// can be stopped halfway. From the end, so that what can't be done traps before anything is written; a copy to below what it copies from the start.
+func (f *function) inPieces(op []byte, copies bool) {
+	f.local(0x21, tempN)
+	f.local(0x21, tempB)
+	f.local(0x21, tempA)
+	f.compareN(0x4b) // i32.gt_u
+	f.code = append(f.code, opIf, 0x40)
+	if copies {
+		f.local(0x20, tempA)
+		f.local(0x20, tempB)
+		f.code = append(f.code, 0x4d, opIf, 0x40, opLoop, 0x40) // i32.le_u
+		f.pieceLength()
+		f.bulk(op, false, false)
+		f.advance(tempA)
+		f.advance(tempB)
+		f.nextPiece()
+		f.code = append(f.code, opElse)
+	}
+	f.code = append(f.code, opLoop, 0x40)
+	f.pieceLength()
+	f.local(0x20, tempN)
+	f.local(0x20, tempR)
+	f.code = append(f.code, 0x6b) // i32.sub
+	f.local(0x21, tempN)
+	f.bulk(op, true, copies)
+	f.host()
+	f.local(0x20, tempN)
+	f.code = append(f.code, opBrIf, 0, opEnd)
+	if copies {
+		f.code = append(f.code, opEnd)
+	}
+	f.code = append(f.code, opElse)
+	f.local(0x20, tempA)
+	f.local(0x20, tempB)
+	f.local(0x20, tempN)
+	f.code = append(f.code, op...)
+	f.code = append(f.code, opEnd)
+}
+
+// compareN compares what is left with a piece.
+func (f *function) compareN(op byte) {
+	f.local(0x20, tempN)
+	f.code = append(f.code, 0x41)
+	f.code = appendS64(f.code, bulkPiece)
+	f.code = append(f.code, op)
+}
+
+// pieceLength is the lesser of a piece and what is left, into tempR.
+func (f *function) pieceLength() {
+	f.local(0x20, tempN)
+	f.code = append(f.code, 0x41)
+	f.code = appendS64(f.code, bulkPiece)
+	f.compareN(0x49) // i32.lt_u
+	f.code = append(f.code, 0x1b)
+	f.local(0x21, tempR)
+}
+
+// bulk does one piece, at the addresses or so far behind them as is left.
+func (f *function) bulk(op []byte, behind, from bool) {
+	for _, t := range []struct {
+		temp int
+		add  bool
+	}{{tempA, behind}, {tempB, from}} {
+		f.local(0x20, t.temp)
+		if t.add {
+			f.local(0x20, tempN)
+			f.code = append(f.code, 0x6a) // i32.add
+		}
+	}
+	f.local(0x20, tempR)
+	f.code = append(f.code, op...)
+}
+
+// advance moves an address behind the piece.
+func (f *function) advance(temp int) {
+	f.local(0x20, temp)
+	f.local(0x20, tempR)
+	f.code = append(f.code, 0x6a)
+	f.local(0x21, temp)
+}
+
+// nextPiece goes on with what is left.
+func (f *function) nextPiece() {
+	f.local(0x20, tempN)
+	f.local(0x20, tempR)
+	f.code = append(f.code, 0x6b)
+	f.local(0x21, tempN)
+	f.host()
+	f.local(0x20, tempN)
+	f.code = append(f.code, opBrIf, 0, opEnd)
+}
+
+// host returns to the host for a moment; it takes no gas.
+func (f *function) host() {
+	f.code = append(f.code, opCall)
+	f.code = appendU32(f.code, f.imported)
+}
+
 // grow copies memory.grow or table.grow and charges for what was added where it didn't fail.
 func (f *function) grow(start int, price int64) {
 	if f.r.err != nil {
@@ -81,9 +180,9 @@ func (f *function) assemble(decl localDecl) []byte {
 	next := uint32(f.locals)
 	gasTemp := next
 	next++
-	var index [4]uint32
+	var index [tempCount]uint32
 	groups, extra := decl.groups+1, []byte{1, i64}
-	for t, typ := range []byte{i32, i32, f32, f64} {
+	for t, typ := range []byte{i32, i32, f32, f64, i32, i32} {
 		if f.temps[t] {
 			index[t] = next
 			next++
@@ -132,7 +231,7 @@ func (f *function) moveDepth(out []byte, weight int64, op byte) []byte {
 }
 
 // body copies the code and puts the events in.
-func (f *function) body(out []byte, gasTemp uint32, index [4]uint32) []byte {
+func (f *function) body(out []byte, gasTemp uint32, index [tempCount]uint32) []byte {
 	at := 0
 	for _, e := range f.events {
 		out = append(out, f.code[at:e.at]...)

@@ -59,16 +59,17 @@ const (
 
 // The prices that aren't 1 (schedule 1).
 const (
-	gasCall     = 4    // on top of what the callee's blocks cost
-	gasIndirect = 6    // with the check of the type
-	gasDivide   = 4    // integer division, float division and square root
-	gasFloat    = 2    // with the check for NaN
-	gasMemory   = 2    // a load or store, with the check of its bounds
-	gasTable    = 2    // br_table, table.get and table.set
-	gasBulk     = 20   // a bulk instruction, apart from its operand
-	gasPage     = 8192 // a page that memory.grow adds: 64 KiB to be zeroed
-	bulkShift   = 3    // bulk memory: 1 gas per 8 bytes
-	bulkElement = 1    // bulk table: 2 gas per element (a shift to the left)
+	gasCall     = 4       // on top of what the callee's blocks cost
+	gasIndirect = 6       // with the check of the type
+	gasDivide   = 4       // integer division, float division and square root
+	gasFloat    = 2       // with the check for NaN
+	gasMemory   = 2       // a load or store, with the check of its bounds
+	gasTable    = 2       // br_table, table.get and table.set
+	gasBulk     = 20      // a bulk instruction, apart from its operand
+	gasPage     = 8192    // a page that memory.grow adds: 64 KiB to be zeroed
+	bulkPiece   = 1 << 20 // bytes of bulk memory between two returns to the host; not of the schedule, since it costs nothing
+	bulkShift   = 3       // bulk memory: 1 gas per 8 bytes
+	bulkElement = 1       // bulk table: 2 gas per element (a shift to the left)
 )
 
 var (
