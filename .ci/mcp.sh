@@ -59,7 +59,6 @@ strict "$work/plexus" mcp --dir "$work/data"
 strict "$url/mcp" --transport http --header "Authorization: Bearer $("$work/plexus" token --dir "$work/data")"
 "$work/plexus" space kitchen -d 'I cook' --dir "$work/data" >/dev/null
 strict "$url/mcp?plugin_tools=true" --transport http --header "Authorization: Bearer $("$work/plexus" token --dir "$work/data")"
-strict "$work/plexus" mcp --plugin-tools --dir "$work/data" --as cli
 echo "strict: clean over stdio and HTTP"
 
 echo "-- agents"
