@@ -49,7 +49,7 @@ var law = map[string]rule{
 	},
 	"plugins/internal/meter": {}, // the rewriter: a pure function of bytes
 	"plugins/internal/build": {ours: []string{"plugins/internal/meter", "sdk/abi"}},
-	"plugins/internal/pack":  {ours: []string{"plugins/kit"}},                                         // for go generate
+	"plugins/internal/pack":  {ours: []string{"plugins/kit"}},                                                    // for go generate
 	"plugins/internal/model": {ours: []string{"sdk/abi", "sdk/plugin"}, outside: []string{"pgregory.net/rapid"}}, // the patterns once more, for their tests
 	"plugins/kit": { // the author's workshop: guests over logs of its making (adr 008)
 		ours: []string{"graph", "graph/store", "plugins", "plugins/internal/build", "plugins/vote", "sdk", "sdk/abi", "sdk/plugin"},

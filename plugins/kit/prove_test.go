@@ -31,7 +31,7 @@ func TestProve(t *testing.T) {
 		"hash":                 {func(t *Trace) { t.Hash = strings.Repeat("0", 64) }, "the state's hash is " + o.Hash},
 		"right gas":            {func(t *Trace) { t.Gas, t.Schedule = o.Gas, plugins.Schedule }, ""},
 		"gas":                  {func(t *Trace) { t.Gas, t.Schedule = map[string]int64{first: 1}, plugins.Schedule }, "message " + first + " took"},
-		"another schedule's":   {func(t *Trace) { t.Gas, t.Schedule = map[string]int64{first: 1}, plugins.Schedule + 1 }, ""},
+		"another schedule's":   {func(t *Trace) { t.Gas, t.Schedule = map[string]int64{first: 1}, plugins.Schedule+1 }, ""},
 		"views beside a hash":  {func(t *Trace) { t.Views[0].Want = []byte("1") }, ""},
 		"views without a hash": {func(t *Trace) { t.Hash, t.Views[0].Want = "", []byte("1") }, "view 1"},
 	} {
