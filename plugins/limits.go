@@ -15,7 +15,7 @@ const (
 
 	viewGas      = 50_000_000             // a view reads more than a fold: about 50 ms at the most
 	initGas      = abi.GasCap             // _initialize, once an instance
-	refillGas    = 1 << 20                // gas between two returns to Go, so that the collector's stop waits about a millisecond
+	refillGas    = 1 << 18                // gas between two returns to Go, so that the collector's stop waits for a quarter of a millisecond
 	maxInstances = 4                      // of a file for views at once: each takes its memory
 	undoKept     = 32 << 10               // newest messages with an undo record, per plugin and Space: 100–200 bytes each
 	proveWait    = 2 * time.Minute        // for a file's golden traces; what takes longer proves nothing

@@ -25,7 +25,7 @@ func (e *engine) rewrite(cid string, wasm []byte, m abi.Manifest) (*meter.Result
 	if e.dir == "" || e.unmetered {
 		return meter.Rewrite(wasm, limits)
 	}
-	path := filepath.Join(e.dir, fmt.Sprintf("metered-%d-%d-%d-%d-%s", meter.Schedule, limits.MemoryPages, limits.TableSize, limits.Depth, cid))
+	path := filepath.Join(e.dir, fmt.Sprintf("metered-%d.%d-%d-%d-%d-%s", meter.Schedule, meter.Revision, limits.MemoryPages, limits.TableSize, limits.Depth, cid))
 	if b, err := os.ReadFile(path); err == nil {
 		if r, ok := readMetered(b); ok {
 			return r, nil

@@ -8,15 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"plexus/plugins/kit"
 )
 
-// foldRounds is how often each runner folds the Space; the median counts.
-const foldRounds = 3
+// foldRounds is how often each runner folds the Space. The best counts: what else the machine does only ever adds.
+const foldRounds = 5
 
 // foldResult is what the bench prints.
 type foldResult struct {
@@ -48,8 +47,8 @@ func benchFoldCommand(o *benchOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "fold", Short: "A Space of votes folded by plugins in Go, Rust, C and AssemblyScript, and natively", Args: cobra.NoArgs,
 		Long: `Build the plugin vote in each language whose toolchain is here, fold one Space with each, with gas and without, and with the
-same reducer in native Go over the same state: same keys, same undo records, same store. Each folds a copy of its own, three times in turn;
-the median counts. At the end a guest spins until its gas is gone, and it is measured how long others are held up meanwhile.`,
+same reducer in native Go over the same state: same keys, same undo records, same store. Each folds a copy of its own, five times in turn;
+the best counts. At the end a guest spins until its gas is gone, and it is measured how long others are held up meanwhile.`,
 		Example: "  plexus bench fold\n  plexus bench fold --messages 20000 --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), benchTime)
@@ -89,31 +88,9 @@ func benchFold(ctx context.Context, dir string, o benchOptions) (r foldResult, e
 			err = errors.Join(err, run.by.Close(ctx))
 		}
 	}()
-	var order []*foldRun
-	for _, lang := range kit.Langs() {
-		metered, err := race.NewRunner(ctx, lang, false)
-		var missing *kit.MissingTool
-		if errors.As(err, &missing) {
-			r.Runners = append(r.Runners, foldRunner{Name: lang, Skipped: missing.Error()})
-			continue
-		}
-		if err != nil {
-			return r, err
-		}
-		runs[lang] = &foldRun{by: metered}
-		unmetered, err := race.NewRunner(ctx, lang, true)
-		if err != nil {
-			return r, err
-		}
-		runs[lang+" without gas"] = &foldRun{by: unmetered}
-		order = append(order, runs[lang], runs[lang+" without gas"])
-		if runs["native"] == nil {
-			runs["native"] = &foldRun{by: metered.Native()}
-			order = append(order, runs["native"])
-		}
-	}
-	if len(order) == 0 {
-		return r, fmt.Errorf("no toolchain is here: %s", r.Runners[0].Skipped)
+	order, err := r.runners(ctx, race, runs)
+	if err != nil {
+		return r, err
 	}
 	for range foldRounds {
 		for _, run := range order {
@@ -127,6 +104,38 @@ func benchFold(ctx context.Context, dir string, o benchOptions) (r foldResult, e
 	}
 	r.Pause, err = measurePause(ctx)
 	return r, err
+}
+
+// runners makes those whose toolchain is here, by name, and says in which order they run; the others it notes as skipped.
+func (r *foldResult) runners(ctx context.Context, race *kit.Race, runs map[string]*foldRun) (order []*foldRun, err error) {
+	take := func(name string, by *kit.Runner) {
+		runs[name] = &foldRun{by: by}
+		order = append(order, runs[name])
+	}
+	for _, lang := range kit.Langs() {
+		metered, err := race.NewRunner(ctx, lang, false)
+		var missing *kit.MissingTool
+		if errors.As(err, &missing) {
+			r.Runners = append(r.Runners, foldRunner{Name: lang, Skipped: missing.Error()})
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		take(lang, metered)
+		unmetered, err := race.NewRunner(ctx, lang, true)
+		if err != nil {
+			return nil, err
+		}
+		take(lang+" without gas", unmetered)
+		if runs["native"] == nil {
+			take("native", metered.Native())
+		}
+	}
+	if len(order) == 0 {
+		return nil, fmt.Errorf("no toolchain is here: %s", r.Runners[0].Skipped)
+	}
+	return order, nil
 }
 
 // lap folds the Space once.
@@ -145,14 +154,13 @@ func (f *foldRun) lap(ctx context.Context, race *kit.Race) error {
 	return err
 }
 
-// median is the middle of what get says of each lap.
-func (f *foldRun) median(get func(foldLap) float64) float64 {
-	var v []float64
+// best is the least that get says of a lap.
+func (f *foldRun) best(get func(foldLap) float64) float64 {
+	least := get(f.laps[0])
 	for _, l := range f.laps {
-		v = append(v, get(l))
+		least = min(least, get(l))
 	}
-	slices.Sort(v)
-	return v[len(v)/2]
+	return least
 }
 
 // compare fills the figures; runners that ended with different states are an error.
@@ -171,13 +179,13 @@ func (r *foldResult) compare(runs map[string]*foldRun) error {
 		if got, want := run.laps[0].Hash, native.laps[0].Hash; got != want {
 			return fmt.Errorf("%s ended with state %s, the native reducer with %s", lang, got, want)
 		}
-		f := foldRunner{Name: lang, Micros: run.median(whole), Fold: run.median(fold), Gas: run.laps[0].Gas / int64(r.Messages)}
+		f := foldRunner{Name: lang, Micros: run.best(whole), Fold: run.best(fold), Gas: run.laps[0].Gas / int64(r.Messages)}
 		f.Rate = 1e6 / f.Micros
-		f.CPU = run.median(func(l foldLap) float64 { return l.cpu * 1e6 / n })
-		f.PeakMiB = run.median(func(l foldLap) float64 { return l.peak })
+		f.CPU = run.best(func(l foldLap) float64 { return l.cpu * 1e6 / n })
+		f.PeakMiB = run.best(func(l foldLap) float64 { return l.peak })
 		if free := runs[lang+" without gas"]; free != nil {
-			f.Ratio, f.FoldRatio = f.Micros/native.median(whole), f.Fold/native.median(fold)
-			f.GasCost = 100 * (f.Fold/free.median(fold) - 1)
+			f.Ratio, f.FoldRatio = f.Micros/native.best(whole), f.Fold/native.best(fold)
+			f.GasCost = 100 * (f.Fold/free.best(fold) - 1)
 		}
 		r.Runners = append(r.Runners, f)
 	}
@@ -186,7 +194,7 @@ func (r *foldResult) compare(runs map[string]*foldRun) error {
 }
 
 func (r foldResult) print(out io.Writer) {
-	fmt.Fprintf(out, "%d messages, median of %d rounds\n", r.Messages, r.Rounds)
+	fmt.Fprintf(out, "%d messages, best of %d rounds\n", r.Messages, r.Rounds)
 	fmt.Fprintf(out, "%-7s %10s %10s %10s %11s %11s %11s %9s %9s\n", "", "messages/s", "µs/message", "CPU µs", "× native", "fold µs", "× native", "gas costs", "peak MiB")
 	for _, f := range r.Runners {
 		if f.Skipped != "" {

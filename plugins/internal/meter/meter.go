@@ -16,6 +16,9 @@ import (
 // Schedule is the version of the gas schedule and of the rewriting. State folded under another version isn't compared.
 const Schedule = 1
 
+// Revision tells apart what this package makes of a module, where results and gas are the same: what was kept of an older one is made anew.
+const Revision = 2
+
 // The names the rewritten module shares with its host. Guests may not use the prefix.
 const (
 	Prefix       = "plexus.meter"  // of every export the rewriter adds; also the module name of its import
