@@ -123,10 +123,12 @@ func (n *Node) waitSettled(ctx context.Context) error {
 
 // serve answers HTTP until ctx ends, then gives requests in hand time to finish.
 func (n *Node) serve(ctx context.Context) error {
+	fresh := new(unused)
 	srv := &http.Server{
-		Handler: n.handler, ReadHeaderTimeout: headerWait,
+		Handler: n.handler, ReadHeaderTimeout: headerWait, ConnState: fresh.state,
 		ErrorLog: slog.NewLogLogger(n.cfg.Logger.Handler(), slog.LevelWarn),
 	}
+	srv.RegisterOnShutdown(fresh.close)
 	if err := n.announce(); err != nil {
 		return err
 	}

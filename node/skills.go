@@ -32,8 +32,8 @@ func (n *Node) Skill(ctx context.Context, spaceID, plugin string) (client.Plugin
 }
 
 func (n *Node) fileOf(p client.Plugin) ([]byte, error) {
-	if !p.Pinned {
-		return plugins.Bundle(), nil
+	if own := n.plugins.Own(p.File); own != nil { // also where it goes on in place of a pinned one
+		return own, nil
 	}
 	return n.plugins.File(p.File)
 }

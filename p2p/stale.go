@@ -6,7 +6,6 @@ package p2p
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -44,8 +43,6 @@ func alive(ctx context.Context, c network.Conn) error {
 		return fmt.Errorf("open a stream: %w", err)
 	}
 	defer reset(s)
-	if err := s.SetDeadline(time.Now().Add(aliveTimeout)); err != nil {
-		return err
-	}
+	defer context.AfterFunc(ctx, func() { reset(s) })()
 	return msmux.SelectProtoOrFail(ping.ID, s)
 }

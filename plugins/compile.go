@@ -110,7 +110,7 @@ func (h *Host) Compile(ctx context.Context) error {
 
 // install compiles a file and replays its golden traces; one of the node's own runs already, and has its traces replayed beside it.
 func (h *Host) install(ctx context.Context, f *file) {
-	if wasm := h.ownFile(f.cid); wasm != nil && f.ended() {
+	if wasm := h.Own(f.cid); wasm != nil && f.ended() {
 		h.prove(ctx, f, wasm)
 		return
 	}

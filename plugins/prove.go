@@ -150,8 +150,8 @@ func (f *file) release(ctx context.Context) error {
 	}
 }
 
-// ownFile returns the bytes of one of the node's own files.
-func (h *Host) ownFile(cid string) []byte {
+// Own returns the bytes of one of the node's own files, nil for any other.
+func (h *Host) Own(cid string) []byte {
 	i := slices.IndexFunc(h.config.Files, func(wasm []byte) bool { return fileCID(wasm) == cid })
 	if i < 0 {
 		return nil
