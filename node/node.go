@@ -174,7 +174,7 @@ func (n *Node) openEdges() (err error) {
 	}
 	n.plugins, err = plugins.Open(plugins.Config{
 		Log: n.log, CacheDir: n.cfg.Cache, FileDir: filepath.Join(n.cfg.Dir, "plugins"), Files: n.cfg.Plugins, Logger: n.cfg.Logger, Astray: n.cfg.astray, Prove: kit.Prove,
-		Trust: trust{n},
+		Trust: trust{n}, Granted: n.granted,
 	})
 	if err != nil {
 		return fmt.Errorf("open plugins: %w", err)

@@ -120,6 +120,12 @@ func TestHybridWhoseCallerLeft(t *testing.T) {
 	id := s.pending()
 	leave()
 	<-gone
+	eventually(t, "the node has seen that nobody waits", func() bool {
+		g := s.node.gateway
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return len(g.waiting) == 0
+	})
 	s.finish(id, "anyway")
 	eventually(t, "the callback comes", func() bool { return len(r.deliveries()) == 1 })
 }

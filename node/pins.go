@@ -32,6 +32,7 @@ func (n *Node) Plugins(ctx context.Context, spaceID string) ([]client.Plugin, er
 	out := make([]client.Plugin, 0, len(list))
 	for _, i := range list {
 		p := pluginOf(i)
+		p.Granted = n.grantsOf(sp.ID(), i.Name, i.Grants)
 		if file, ok := pins[i.Name]; ok {
 			p.Pinned = true
 			n.pinState(&p, file)
@@ -59,7 +60,7 @@ func (n *Node) Plugins(ctx context.Context, spaceID string) ([]client.Plugin, er
 func pluginOf(p plugins.Info) client.Plugin {
 	out := client.Plugin{
 		Name: p.Name, Version: p.Version, File: p.File, About: p.About, Accepts: p.Accepts, Views: actions(p.Views), Commands: actions(p.Commands), React: p.React,
-		Current: p.Current, Folded: p.Folded, Marked: p.Marked, Reason: p.Reason, Fault: p.Fault, State: client.StateFolding,
+		Current: p.Current, Folded: p.Folded, Marked: p.Marked, Reason: p.Reason, Fault: p.Fault, Asks: p.Grants, State: client.StateFolding,
 	}
 	switch {
 	case p.Fault != "": // of a pinned one, pinState says more

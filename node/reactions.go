@@ -6,14 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"plexus/graph"
 	"plexus/plugins"
-	"plexus/sdk/client"
 )
 
 // reactRetry is how long a reaction whose plugin isn't there waits before it looks again: a pin or a file may come.
@@ -77,33 +75,16 @@ func (n *Node) React(ctx context.Context, spaceID, plugin, caller string, on boo
 	return nil
 }
 
-// reacts checks that there is such a plugin and that it reacts.
+// reacts checks that there is such a plugin, that it reacts, and that the user has granted what it asks for.
 func (n *Node) reacts(ctx context.Context, space graph.ID, plugin string) error {
-	list, err := n.plugins.Plugins(ctx, space)
+	p, err := n.known(ctx, space, plugin)
 	if err != nil {
 		return err
 	}
-	var names []string
-	for _, p := range list {
-		names = append(names, p.Name)
-		if p.Name == plugin && p.React {
-			return nil
-		}
-		if p.Name == plugin && p.Version == "" {
-			return fmt.Errorf("plugin %s of space %s isn't here yet: %s: ask again in a moment: %w", plugin, space, p.Fault, graph.ErrUnavailable)
-		}
-		if p.Name == plugin {
-			return invalid("plugin %s doesn't react", plugin)
-		}
+	if !p.React {
+		return invalid("plugin %s doesn't react", plugin)
 	}
-	if len(list) == 0 && (n.cfg.Plugins == nil || len(n.cfg.Plugins) > 0) {
-		return fmt.Errorf("the plugins of space %s aren't known yet: they are being compiled, ask again in a moment: %w", space, graph.ErrUnavailable)
-	}
-	hint := ""
-	if name := client.Closest(plugin, names); name != "" {
-		hint = " (did you mean " + name + "?)"
-	}
-	return fmt.Errorf("no plugin %q in space %s%s; there are: %s: %w", clip(plugin), space, hint, strings.Join(names, ", "), graph.ErrNotFound)
+	return n.plugins.Permit(space, plugin)
 }
 
 // react runs what is turned on until ctx ends.

@@ -10,6 +10,7 @@ package node
 //	idem     node ID ‖ SHA-256 of a key    → idemRecord
 //	idemage  expiry (8 bytes) ‖ idem's key → nothing
 //	ack      node ID ‖ message ID          → nothing
+//	grant    space ID ‖ plugin "/" grant   → 1: what the user lets a plugin do
 //	react    node ID ‖ space ID ‖ plugin  → 1: turned on
 //	caller … p2agone: p2a_records.go
 //	trust    see trust.go                  → level (1 byte): what the user said of a Node or an action
@@ -29,7 +30,7 @@ import (
 
 // records are the keyspaces.
 type records struct {
-	node, local, token, bound, idem, idemAge, ack, ackFloor, react, trust graph.Records
+	node, local, token, bound, idem, idemAge, ack, ackFloor, react, trust, grant graph.Records
 
 	owners *sync.Map // a token's hash → its Node, of those asked for: a token is never taken back, so this needs no other bound
 }
@@ -39,7 +40,7 @@ func openRecords(log *graph.Log) records {
 		owners: &sync.Map{},
 		node:   log.Records("node"), local: log.Records("local"), token: log.Records("token"), bound: log.Records("bound"),
 		idem: log.Records("idem"), idemAge: log.Records("idemage"), ack: log.Records("ack"), ackFloor: log.Records("ackfloor"), react: log.Records("react"),
-		trust: log.Records("trust"),
+		trust: log.Records("trust"), grant: log.Records("grant"),
 	}
 }
 

@@ -28,6 +28,9 @@ func (h *Host) Command(ctx context.Context, space graph.ID, plugin, command stri
 	if err := checkParams(sp, command, params); err != nil {
 		return nil, err
 	}
+	if err := h.permit(space, sp); err != nil {
+		return nil, err
+	}
 	c := &call{kind: callCommand, gasLeft: sp.gas, effects: newEffects()}
 	if err := h.ask(ctx, sp, s, c, question{"command", command, sp.plugin.Commands, params, caller}); err != nil {
 		return nil, err

@@ -26,6 +26,9 @@ type Config struct {
 	Logger   *slog.Logger // nil: discards
 	Trust    Trust        // the user's policy; nil: there is none to ask
 
+	// Granted says whether the user lets a plugin that is pinned in a Space have an effect its manifest asks for; nil: all of them. It answers quickly.
+	Granted func(space graph.ID, plugin, grant string) bool
+
 	// Prove replays the golden traces that a file carries, on a workbench of this host's engine, and returns by plugin in what one comes out
 	// otherwise than was recorded: that plugin isn't run. nil: nothing is replayed.
 	Prove func(ctx context.Context, w *Workbench) (wrong map[string]string, err error)
@@ -222,7 +225,9 @@ func (h *Host) load(ctx context.Context) error {
 	h.state.Unlock()
 	for _, f := range l.files {
 		for _, p := range f.manifest.Plugins {
-			h.own = append(h.own, h.specOf(f, p))
+			sp := h.specOf(f, p)
+			sp.own = true
+			h.own = append(h.own, sp)
 		}
 		if h.config.Prove != nil && !h.recall(f.cid) {
 			h.queue(f)

@@ -60,8 +60,9 @@ type replica struct {
 	tight bounds
 	dir   string // of pinned files
 
-	native Reducer // nil: the files' guests
-	trust  Trust
+	native  Reducer // nil: the files' guests
+	trust   Trust
+	granted func(space graph.ID, plugin, grant string) bool
 
 	astray func(plugin string, m graph.ID) string
 	prove  func(context.Context, *Workbench) (map[string]string, error)
@@ -127,7 +128,7 @@ func (r *replica) run() {
 		l = load(r.t, r.files...)
 	}
 	var err error
-	r.host, err = Open(Config{Log: r.log, loaded: l, Files: r.files, bounds: r.tight, FileDir: r.dir, Astray: r.astray, Prove: r.prove, native: r.native, Trust: r.trust})
+	r.host, err = Open(Config{Log: r.log, loaded: l, Files: r.files, bounds: r.tight, FileDir: r.dir, Astray: r.astray, Prove: r.prove, native: r.native, Trust: r.trust, Granted: r.granted})
 	r.must(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 2)

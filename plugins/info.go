@@ -29,6 +29,7 @@ type Info struct {
 	Views     []Action `json:"views"` // with the JSON Schema of their parameters
 	Commands  []Action `json:"commands"`
 	React     bool     `json:"react,omitempty"`     // it speaks by itself, where a Node turns that on
+	Grants    []string `json:"grants,omitempty"`    // effects that its commands and reactions ask the user for; none of the node's own
 	Compiling bool     `json:"compiling,omitempty"` // its file can't run before that
 	Beside    string   `json:"beside,omitempty"`    // the CID of the file whose state is being made beside this one
 	Current   bool     `json:"current"`             // the state covers all visible messages
@@ -92,8 +93,13 @@ func (h *Host) Plugins(ctx context.Context, space graph.ID) ([]Info, error) {
 	for _, name := range h.pluginNames(space) {
 		s := h.slots[slotKey{space, name}]
 		p := s.pub.spec.plugin
+		var asks []string
+		if !s.pub.spec.own {
+			asks = Effects(p.Grants)
+		}
 		out = append(out, Info{
-			Name: name, Version: p.Version, File: s.pub.spec.file.cid, About: p.About, Accepts: p.Accepts, Views: orNone(p.Views), Commands: orNone(p.Commands), React: p.React,
+			Grants: asks,
+			Name:   name, Version: p.Version, File: s.pub.spec.file.cid, About: p.About, Accepts: p.Accepts, Views: orNone(p.Views), Commands: orNone(p.Commands), React: p.React,
 			Compiling: !s.pub.spec.file.ended(), Beside: s.pub.beside, Current: s.pub.current && h.seen >= h.log.Written(), Folded: s.pub.meta.Folded, Marked: s.pub.meta.Marked, Reason: s.pub.meta.Reason,
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"plexus/graph"
 	"plexus/sdk/abi"
@@ -210,7 +211,9 @@ func (h *Host) pinnedSpec(cid, name string) (*spec, error) {
 	}
 	for _, p := range f.manifest.Plugins {
 		if p.Name == name {
-			return h.specOf(f, p), nil
+			sp := h.specOf(f, p)
+			sp.own = slices.ContainsFunc(h.own, func(o *spec) bool { return o.file.cid == cid })
+			return sp, nil
 		}
 	}
 	return nil, fmt.Errorf("file %s has no plugin %q: %w", cid, name, graph.ErrInvalid)

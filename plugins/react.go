@@ -107,6 +107,9 @@ func (a *reactor) moved(to graph.Pos) graph.Op {
 
 // turn handles what has come and what is due, then waits for more.
 func (a *reactor) turn(ctx context.Context) error {
+	if a.host.Permit(a.space.ID(), a.plugin) != nil {
+		return a.host.pause(ctx) // for the user to grant what it asks for
+	}
 	last := a.host.log.Last()
 	if last > a.cursor {
 		for st, err := range a.host.log.Tail(ctx, a.cursor) {
@@ -216,6 +219,9 @@ func (h *Host) outcome(s *slot, k graph.Key) (folded, marked bool, err error) {
 // call runs react and sends what it answers. done is written with the last draft, or by itself where there is none. A trap or refusal is
 // logged and counts as no answer.
 func (a *reactor) call(ctx context.Context, sp *spec, s *slot, input []byte, trigger string, done graph.Op) error {
+	if err := a.host.permit(a.space.ID(), sp); err != nil {
+		return fmt.Errorf("%w: %w", err, graph.ErrUnavailable) // it was upgraded just now
+	}
 	e := newEffects()
 	e.timers, e.waiting = map[string]int64{}, a.timerNames
 	c := &call{kind: callReact, input: input, gasLeft: sp.gas, effects: e}

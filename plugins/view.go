@@ -201,7 +201,10 @@ func (h *Host) read(ctx context.Context, sp *spec, s *slot, c *call) (outcome, e
 	c.spec, c.current = sp, s.pub.current && h.seen >= c.asked
 	c.state = &storedState{layers: h.stored(s)}
 	c.world = &viewWorld{space: s.space, attestor: attestorOf(h.log.Rights()), names: names{}}
-	c.policy = &policy{h.config.Trust, s.space.ID()}
+	c.policy = &policy{space: s.space.ID()}
+	if h.granted(s.space.ID(), sp, "trust") {
+		c.policy.trust = h.config.Trust
+	}
 	export := map[callKind]string{callView: abi.ExportView, callCommand: abi.ExportCommand, callReact: abi.ExportReact}[c.kind]
 	out, err := inst.run(ctx, export, c)
 	h.logGuest(sp.plugin.Name, graph.ID{}, c, out)

@@ -16,7 +16,7 @@ import (
 )
 
 func (a *app) pinCommands() []*cobra.Command {
-	return []*cobra.Command{a.pluginPinCommand(), a.pluginUnpinCommand(), a.pluginListCommand(), a.pluginDiffCommand(), a.pluginBisectCommand()}
+	return []*cobra.Command{a.pluginPinCommand(), a.pluginUnpinCommand(), a.pluginListCommand(), a.pluginGrantCommand(), a.pluginDiffCommand(), a.pluginBisectCommand()}
 }
 
 // inSpace adds the flag that says where, and asks the daemon as its owner.
@@ -46,7 +46,8 @@ func (a *app) pluginPinCommand() *cobra.Command {
 		Use: "pin FILE | DIR | CID", Short: "Have a Space's members run a plugin",
 		Long: `Pin the plugins of a file in a Space, as an admin: every member's host fetches the file by its CID from whoever has it, checks it, and
 folds the Space from its first message. A pin of a name that is pinned already takes its place once its state is made. DIR is a project with its
-plugin.wasm built; a CID alone is fetched from the other members first.`,
+plugin.wasm built; a CID alone is fetched from the other members first. What its commands and reactions ask for (the clock, timers, …) each user
+grants on their own machine: plexus plugin grant.`,
 		Example: "  plexus plugin pin plugin.wasm --space release-42\n  plexus plugin pin tally --space release-42 --name tally\n" +
 			"  plexus plugin pin bafkrei… --space release-42",
 		Args: cobra.ExactArgs(1),
@@ -112,6 +113,9 @@ other members; refused: it can't run; compiling; folding: the state is behind th
 				whose = "pinned"
 			}
 			fmt.Fprintf(w, "%-12s %-8s %-6s  %-9s  %d folded, %d marked  %s\n", plain(p.Name), orDash(oneLine(p.Version, 20)), whose, p.State, p.Folded, p.Marked, plain(p.File))
+			if len(p.Asks) > len(p.Granted) {
+				fmt.Fprintf(w, "  asks for %s, granted: %s; plexus plugin grant %s --space …\n", oneLine(strings.Join(p.Asks, " "), 60), orDash(strings.Join(p.Granted, " ")), plain(p.Name))
+			}
 			if p.Fault != "" {
 				fmt.Fprintf(w, "  %s\n", oneLine(p.Fault, 400))
 			}

@@ -21,7 +21,8 @@ const (
 	taskPage    = 50
 	maxWaiting  = 64 // requests of one caller that wait at once: each holds a connection
 
-	bodyWait  = 30 * time.Second // to receive a body in; a slower client holds a connection for nothing
-	writeWait = 30 * time.Second // a stream's reader that takes nothing for so long is gone; it resumes by Last-Event-ID
-	keepAlive = 15 * time.Second // between comments on a quiet stream: below the idle time-outs of common proxies
+	bodyWait  = 30 * time.Second       // to receive a body in; a slower client holds a connection for nothing
+	leftWait  = 100 * time.Millisecond // until a caller that left before its answer is missed
+	writeWait = 30 * time.Second       // a stream's reader that takes nothing for so long is gone; it resumes by Last-Event-ID
+	keepAlive = 15 * time.Second       // between comments on a quiet stream: below the idle time-outs of common proxies
 )

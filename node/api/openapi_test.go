@@ -73,6 +73,7 @@ var served = []string{
 	"POST /spaces/{id}/plugins/{name}/bisect",
 	"POST /spaces/{id}/plugins/{name}/commands/{command}",
 	"PUT /nodes/{id}/identities",
+	"PUT /spaces/{id}/plugins/{name}/grants",
 	"PUT /spaces/{id}/plugins/{name}/react",
 	"PUT /trust/actions",
 	"PUT /trust/nodes/{id}",

@@ -208,10 +208,19 @@ func (x *exchange) await(t client.Task, wait time.Duration) (client.Task, error)
 	return t, nil
 }
 
-// told takes note that a hybrid task's end was in the answer.
+// told takes note that a hybrid task's end was in the answer: of one that a caller took who didn't leave. That it left shows a moment after
+// the answer has been written to nobody; in doubt the caller is called back.
 func (x *exchange) told(t client.Task) {
-	if t.Mode != client.ModeHybrid || !t.Final || x.r.Context().Err() != nil {
+	if t.Mode != client.ModeHybrid || !t.Final {
 		return
+	}
+	if err := http.NewResponseController(x.w).Flush(); err != nil {
+		return
+	}
+	select {
+	case <-x.r.Context().Done():
+		return
+	case <-time.After(leftWait):
 	}
 	if err := x.h.cfg.P2A.Answered(x.r.Context(), x.caller.node, t.ID); err != nil {
 		x.h.cfg.Logger.Warn("note that a task was answered", "task", t.ID, "err", err)

@@ -20,6 +20,8 @@ type Plugins interface {
 	Do(ctx context.Context, spaceID, plugin, command string, params json.RawMessage, caller string) ([]client.Message, error)
 	// React turns a plugin's reactions on or off for a Node this host holds: ErrInvalid where the plugin has none.
 	React(ctx context.Context, spaceID, plugin, caller string, on bool) error
+	// Grant lets a pinned plugin have these effects on this machine, and no others: ErrInvalid for one it doesn't ask for.
+	Grant(ctx context.Context, spaceID, plugin string, grants []string) (client.PluginGrants, error)
 	// Pin pins a file's plugins by the host's key: ErrForbidden where it is no admin's, ErrInvalid or ErrTooLarge for a file that can't be one,
 	// ErrNotFound for a CID alone whose file no connected member has.
 	Pin(ctx context.Context, spaceID string, in client.Pin) (client.Pinned, error)
@@ -48,6 +50,10 @@ func commandRoutes() []route {
 		{
 			method: "PUT", path: "/spaces/{id}/plugins/{name}/react", name: "react", who: asNode, headers: []param{pNodeID},
 			summary: "Have a plugin speak by itself, as the caller, or no longer", action: take(http.StatusNoContent, react),
+		},
+		{
+			method: "PUT", path: "/spaces/{id}/plugins/{name}/grants", name: "grantPlugin", who: host,
+			summary: "Let a pinned plugin's commands and reactions have effects here: these, and no others", action: take(http.StatusOK, grant),
 		},
 		{
 			method: "POST", path: "/spaces/{id}/plugins", name: "pinPlugin", summary: "Pin a plugin file, given itself or by CID", who: host,
@@ -137,6 +143,16 @@ func pin(x *exchange, in client.Pin) (client.Pinned, error) {
 		return client.Pinned{}, invalid("cid is required", `send {"cid":"<the file's CID>"}, or the file itself as application/wasm`)
 	}
 	return x.h.cfg.Plugins.Pin(x.r.Context(), x.r.PathValue("id"), in)
+}
+
+func grant(x *exchange, in client.Grants) (client.PluginGrants, error) {
+	switch {
+	case x.h.cfg.Plugins == nil:
+		return client.PluginGrants{}, invalid("this node runs no plugins", "")
+	case in.Grants == nil:
+		return client.PluginGrants{}, invalid("grants is required", `send {"grants":["now"]}, or [] to take all back`)
+	}
+	return x.h.cfg.Plugins.Grant(x.r.Context(), x.r.PathValue("id"), x.r.PathValue("name"), in.Grants)
 }
 
 func unpin(x *exchange) (none, error) {

@@ -42,6 +42,10 @@ func (echo) Bisect(_ context.Context, space, plugin string, in client.BisectAsk)
 	return client.Bisection{Space: space, Plugin: plugin, Peer: in.Peer, Agree: true}, nil
 }
 
+func (echo) Grant(_ context.Context, _, plugin string, grants []string) (client.PluginGrants, error) {
+	return client.PluginGrants{Asks: []string{plugin}, Granted: grants}, nil
+}
+
 func (echo) React(_ context.Context, _, plugin, _ string, on bool) error {
 	if plugin != "p" || !on {
 		return fmt.Errorf("plugin %s doesn't react: %w", plugin, graph.ErrInvalid)

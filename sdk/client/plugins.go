@@ -27,6 +27,9 @@ type Plugin struct {
 	Pinned   bool           `json:"pinned,omitempty"` // by an admin, in this Space; else it is the node's own
 	State    string         `json:"state"`            // one of the States below
 
+	Asks    []string `json:"asks,omitempty"`    // effects its commands and reactions want the user of this machine to grant
+	Granted []string `json:"granted,omitempty"` // those that are
+
 	Disagree []Disagreement `json:"disagree,omitempty"` // members whose state differs though they hold the same messages
 }
 
@@ -135,6 +138,29 @@ func (c *Client) PinPlugin(ctx context.Context, spaceID string, in Pin) (Pinned,
 func (c *Client) UnpinPlugin(ctx context.Context, spaceID, plugin string) error {
 	_, err := c.call(ctx, request{method: http.MethodDelete, path: pluginPath(spaceID, plugin), replayable: true}, nil)
 	return err
+}
+
+// PluginGrants are the effects a pinned plugin asks the user of a machine for ("now", "random", "timer", "trust"), and those that are granted.
+type PluginGrants struct {
+	Asks    []string `json:"asks"`
+	Granted []string `json:"granted"`
+}
+
+// Grants is the body of PUT /spaces/{id}/plugins/{name}/grants.
+type Grants struct {
+	Grants []string `json:"grants"`
+}
+
+// Grant lets a pinned plugin's commands and reactions have these effects on this machine, and no others; it takes the host's access key. Whatever is
+// granted, folds come out the same.
+func (c *Client) Grant(ctx context.Context, spaceID, plugin string, grants []string) (PluginGrants, error) {
+	body, err := json.Marshal(Grants{append([]string{}, grants...)})
+	if err != nil {
+		return PluginGrants{}, err
+	}
+	var out PluginGrants
+	_, err = c.call(ctx, request{method: http.MethodPut, path: pluginPath(spaceID, plugin) + "/grants", body: body, replayable: true}, &out)
+	return out, err
 }
 
 // React is the body of PUT /spaces/{id}/plugins/{name}/react.
