@@ -36,12 +36,12 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errOut)
-	err := root.ExecuteContext(ctx)
+	verb, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitOK
 	}
 	if !a.started {
-		err = usageError(err, root.CommandPath())
+		err = usageError(err, verb.CommandPath())
 	}
 	if a.stopped(ctx, err) {
 		return exitOK
