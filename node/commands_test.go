@@ -29,7 +29,7 @@ func commandsOf(t *testing.T, n *Node, id string) (names []string, spaces map[st
 
 // The list is of the Spaces that a Node has joined, and follows joins and pins.
 func TestCommandsOfJoinedSpaces(t *testing.T) {
-	n := open(t, t.TempDir(), func(c *Config) { c.Plugins, c.Cache = nil, compiled })
+	n := open(t, t.TempDir(), func(c *Config) { c.Plugins = nil })
 	stop := run(t, n)
 	defer func() {
 		if err := stop(); err != nil {

@@ -35,10 +35,19 @@ func TestMain(m *testing.M) {
 // compiled is where tests that run the node's own patterns keep them compiled, so that it is done once.
 var compiled string
 
+// ready waits until the node's own plugins are compiled, which takes long on a busy machine.
+func ready(t *testing.T, n *Node, space string) {
+	t.Helper()
+	eventually(t, "the plugins are there", func() bool {
+		_, err := n.View(t.Context(), space, capabilityPlugin, "find", nil, "")
+		return err == nil
+	})
+}
+
 // open opens a node that stays alone, and closes it at the test's end.
 func open(t testing.TB, dir string, change ...func(*Config)) *Node {
 	t.Helper()
-	cfg := Config{Dir: dir, NoP2P: true, Listen: "none", Plugins: [][]byte{}} // compiling them takes longer than most tests
+	cfg := Config{Dir: dir, NoP2P: true, Listen: "none", Cache: compiled, Plugins: [][]byte{}} // compiling them takes longer than most tests
 	for _, c := range change {
 		c(&cfg)
 	}

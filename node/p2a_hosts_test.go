@@ -14,7 +14,7 @@ import (
 // twoShops are two hosts of one Network: the callers' shop, with an agent of its own, and a far one with another.
 func twoShops(t *testing.T) (s, far *shop) {
 	t.Helper()
-	own := func(c *Config) { c.Plugins, c.Callbacks, c.Cache = nil, loopbackNets, compiled }
+	own := func(c *Config) { c.Plugins, c.Callbacks = nil, loopbackNets }
 	a, b := open(t, t.TempDir(), withPeers, own), open(t, t.TempDir(), withPeers, own)
 	s = &shop{t: t, node: a, stop: run(t, a), srv: httptest.NewServer(a.Handler())}
 	t.Cleanup(s.srv.Close)

@@ -35,7 +35,7 @@ var loopbackNets = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.Mu
 // openShop opens a node with the node's own patterns and callbacks to loopback.
 func openShop(t *testing.T, dir string, change ...func(*Config)) *shop {
 	t.Helper()
-	n := open(t, dir, append([]func(*Config){func(c *Config) { c.Plugins, c.Callbacks, c.Cache = nil, loopbackNets, compiled }}, change...)...)
+	n := open(t, dir, append([]func(*Config){func(c *Config) { c.Plugins, c.Callbacks = nil, loopbackNets }}, change...)...)
 	p := n.gateway.pace
 	p.first, p.last, p.grace = 20*time.Millisecond, 200*time.Millisecond, time.Second
 	n.gateway.pace = p
@@ -102,13 +102,9 @@ func (s *shop) again() *shop {
 	return next
 }
 
-// ready waits until the plugins are compiled, which takes long on a busy machine.
 func (s *shop) ready() {
 	s.t.Helper()
-	eventually(s.t, "the plugins are there", func() bool {
-		_, err := s.node.View(s.t.Context(), s.space, capabilityPlugin, "find", nil, "")
-		return err == nil
-	})
+	ready(s.t, s.node, s.space)
 }
 
 // do runs a command of the task plugin as the agent.

@@ -168,6 +168,7 @@ func TestInvokeNeedsTrust(t *testing.T) {
 	bob, bobID := register(t, n, "bob")
 	space := join(t, ann, "plan")
 	join(t, bob, "plan")
+	ready(t, n, space)
 	if _, err := n.Do(t.Context(), space, "capability", "declare", json.RawMessage(`{"type":"text:upper"}`), bobID); err != nil {
 		t.Fatal(err)
 	}
