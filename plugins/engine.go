@@ -66,6 +66,7 @@ func (e *engine) close(ctx context.Context) error {
 // file is one Wasm file: what all its instances share.
 type file struct {
 	cid      string
+	own      bool // came with the node; set before anybody else sees the file
 	manifest abi.Manifest
 	engine   *engine
 	compiled chan struct{} // closed when the four below are what they stay

@@ -25,7 +25,7 @@ func Effects(grants []string) (out []string) {
 
 // granted says whether the user lets a plugin have an effect it asks for. The node's own plugins came with the program.
 func (h *Host) granted(space graph.ID, sp *spec, grant string) bool {
-	return sp.own || h.config.Granted == nil || h.config.Granted(space, sp.plugin.Name, grant)
+	return sp.file.own || h.config.Granted == nil || h.config.Granted(space, sp.plugin.Name, grant)
 }
 
 // permit is the error of a command or reaction of which the user hasn't granted everything its plugin asks for.

@@ -88,3 +88,40 @@ func TestOwnPluginsNeedNoGrant(t *testing.T) {
 		t.Errorf("%d plugins, %v: the first asks the user for something", len(list), err)
 	}
 }
+
+// TestGrantsWhilePinsChange asks what is permitted while pins are looked at anew: what a plugin may is never written under who reads it.
+func TestGrantsWhilePinsChange(t *testing.T) {
+	r := bareReplica(t)
+	r.granted = func(graph.ID, string, string) bool { return true }
+	r.run()
+	defer r.close()
+	r.must(r.log.Apply(r.ctx(), admins("root")))
+	cid, _, err := r.host.AddFile(r.ctx(), effectful("1", "now"))
+	r.must(err)
+	pin := func() {
+		d, err := PinDraft("ask", cid)
+		r.pin("root", d, err)
+	}
+	pin()
+	r.until("pinned", func() bool { return r.version("ask") == "1" })
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if err := r.host.Permit(r.space.ID(), "ask"); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	for range 20 {
+		pin()
+		r.until("looked at anew", func() bool { return r.version("ask") == "1" })
+	}
+	close(stop)
+	<-done
+}

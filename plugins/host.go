@@ -209,6 +209,7 @@ func (c Config) compile(ctx context.Context, cacheDir string) (*loaded, error) {
 		if err != nil {
 			return nil, errors.Join(err, e.close(context.WithoutCancel(ctx)))
 		}
+		f.own = true
 		l.files = append(l.files, f)
 	}
 	return l, nil
@@ -225,9 +226,7 @@ func (h *Host) load(ctx context.Context) error {
 	h.state.Unlock()
 	for _, f := range l.files {
 		for _, p := range f.manifest.Plugins {
-			sp := h.specOf(f, p)
-			sp.own = true
-			h.own = append(h.own, sp)
+			h.own = append(h.own, h.specOf(f, p))
 		}
 		if h.config.Prove != nil && !h.recall(f.cid) {
 			h.queue(f)

@@ -190,6 +190,7 @@ func load(t testing.TB, files ...[]byte) *loaded {
 			if f, err = compiled.engine.load(ctx, wasm, false); err != nil {
 				t.Fatal(err)
 			}
+			f.own = true
 			compiled.files[string(wasm)] = f
 		}
 		l.files = append(l.files, f)

@@ -94,7 +94,7 @@ func (h *Host) Plugins(ctx context.Context, space graph.ID) ([]Info, error) {
 		s := h.slots[slotKey{space, name}]
 		p := s.pub.spec.plugin
 		var asks []string
-		if !s.pub.spec.own {
+		if !s.pub.spec.file.own {
 			asks = Effects(p.Grants)
 		}
 		out = append(out, Info{

@@ -202,6 +202,7 @@ func (h *Host) pinnedSpec(cid, name string) (*spec, error) {
 		if err != nil {
 			return nil, h.unfit(cid, name, err)
 		}
+		f.own = slices.ContainsFunc(h.own, func(o *spec) bool { return o.file.cid == cid })
 		h.files[cid] = f
 		h.queue(f)
 	}
@@ -211,9 +212,7 @@ func (h *Host) pinnedSpec(cid, name string) (*spec, error) {
 	}
 	for _, p := range f.manifest.Plugins {
 		if p.Name == name {
-			sp := h.specOf(f, p)
-			sp.own = slices.ContainsFunc(h.own, func(o *spec) bool { return o.file.cid == cid })
-			return sp, nil
+			return h.specOf(f, p), nil
 		}
 	}
 	return nil, fmt.Errorf("file %s has no plugin %q: %w", cid, name, graph.ErrInvalid)

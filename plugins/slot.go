@@ -22,7 +22,6 @@ type spec struct {
 	plugin  abi.Plugin
 	accepts map[string]bool
 	gas     int64
-	own     bool // came with the node
 }
 
 func newSpec(f *file, p abi.Plugin) *spec {
