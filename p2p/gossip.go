@@ -331,7 +331,7 @@ func (h *Host) publish(ctx context.Context) {
 			continue // imported, or shown late by a grant
 		}
 		h.join(b.Space)
-		if len(h.allLinks()) == 0 {
+		if h.alone() {
 			continue // a peer that comes is synced with at once
 		}
 		if t := h.gossip.topic(b.Space); t != nil {

@@ -256,6 +256,13 @@ func (h *Host) allLinks() []*link {
 	return out
 }
 
+// alone says whether there is no link.
+func (h *Host) alone() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.links) == 0
+}
+
 // serve runs the sessions that this side begins with a peer: at once where we dialled, later where the other did (it
 // begins), then by the timer and whenever asked.
 func (h *Host) serve(ctx context.Context, l *link) {
